@@ -1,0 +1,120 @@
+"""Formulas of elementwise functions that need more than one NumPy call, and small compositions.
+
+A formula sees float32 (for f16, bf16, f32) or float64 arrays, the int dtype, or bools; NumPy warnings are silent.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from burn_wgpu.contract.defaults.shape import slice_dim
+from burn_wgpu.contract.types import FloatPrim, IntPrim
+from burn_wgpu.std.dtype import DType
+from burn_wgpu.std.errors import ArgumentError
+from burn_wgpu.std.slice import Slice
+
+_erf = np.frompyfunc(math.erf, 1, 1)
+
+
+def erf(x: np.ndarray) -> np.ndarray:
+    """2/√π · ∫₀ˣ exp(−t²) dt, correctly rounded but for the last bit: NumPy has none, the C library has."""
+    return np.asarray(_erf(np.asarray(x, np.float64))).astype(x.dtype)
+
+
+def sign(x: np.ndarray) -> np.ndarray:
+    """−1, 0 or 1; +0 for ±0 and for NaN."""
+    return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype) if x.dtype.kind != "u" else (x > 0).astype(x.dtype)
+
+
+def hypot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """√(x² + y²) without overflow; unlike C's, NaN wins over infinity."""
+    return np.where(np.isnan(x) | np.isnan(y), x.dtype.type(np.nan), np.hypot(x, y))
+
+
+def int_div(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """x / y truncated toward zero; MIN / −1 wraps to MIN; 0 where y is 0."""
+    zero = y == 0
+    safe = np.where(zero, y.dtype.type(1), y)
+    floor = np.floor_divide(x, safe)
+    # The floor is one too low where the signs differ and something remains.
+    up = (np.remainder(x, safe) != 0) & ((x < 0) != (safe < 0))
+    return np.where(zero, x.dtype.type(0), floor + up.astype(x.dtype))
+
+
+def int_remainder(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """x − ⌊x / y⌋·y: the sign of y; 0 where y is 0."""
+    zero = y == 0
+    return np.where(zero, x.dtype.type(0), np.remainder(x, np.where(zero, y.dtype.type(1), y)))
+
+
+def int_powi(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """x to the y, wrapping; y < 0: the real result truncated (±1 stay, all else 0)."""
+    power = np.power(x, np.where(y < 0, y.dtype.type(0), y))
+    if y.dtype.kind == "u":
+        return power
+    unit = np.where((x == 1) | (x == -1), np.where((y & 1) == 0, x.dtype.type(1), x), x.dtype.type(0))
+    return np.where(y < 0, unit, power)
+
+
+def left_shift(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """x shifted by y modulo the width."""
+    return np.left_shift(x, y & x.dtype.type(8 * x.dtype.itemsize - 1))
+
+
+def right_shift(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """x shifted by y modulo the width; the sign fills signed types."""
+    return np.right_shift(x, y & x.dtype.type(8 * x.dtype.itemsize - 1))
+
+
+def float_powi_scalar(b: Any, tensor: FloatPrim, scalar: int) -> FloatPrim:
+    """Small powers as products, which are cheaper and exact in sign; the rest by float_powi_scalar_impl."""
+    if scalar == 0:
+        return b.float_ones(tensor.shape, tensor.device, tensor.dtype)  # type: ignore[no-any-return]
+    if scalar == 1:
+        return tensor
+    if scalar == 2:
+        return b.float_mul(tensor, tensor)  # type: ignore[no-any-return]
+    if scalar == -1:
+        return b.float_recip(tensor)  # type: ignore[no-any-return]
+    if scalar == -2:
+        return b.float_recip(b.float_mul(tensor, tensor))  # type: ignore[no-any-return]
+    return b.float_powi_scalar_impl(tensor, scalar)  # type: ignore[no-any-return]
+
+
+def int_powi_scalar(b: Any, tensor: IntPrim, scalar: int) -> IntPrim:
+    if scalar < 0:
+        raise ArgumentError(f"int_powi_scalar: the exponent is {scalar}; an integer's exponent must not be negative")
+    if scalar == 0:
+        return b.int_ones(tensor.shape, tensor.device, tensor.dtype)  # type: ignore[no-any-return]
+    if scalar == 1:
+        return tensor
+    if scalar == 2:
+        return b.int_mul(tensor, tensor)  # type: ignore[no-any-return]
+    return b.int_powi_scalar_impl(tensor, fitting_exponent(scalar, tensor.dtype))  # type: ignore[no-any-return]
+
+
+def fitting_exponent(n: int, kind: DType) -> int:
+    """An exponent that the dtype can hold and that gives the same wrapped power.
+
+    Modulo 2^w the order of an odd number divides 2^(w−2), and an even number to the w or more is 0.
+    """
+    width = 8 * kind.size_bytes
+    if n <= np.iinfo(kind.numpy).max:
+        return n
+    return width + (n - width) % (1 << (width - 2))
+
+
+def cross(b: Any, lhs: FloatPrim, rhs: FloatPrim, dim: int) -> FloatPrim:
+    """lhs[i+1]·rhs[i+2] − lhs[i+2]·rhs[i+1], indices modulo 3."""
+
+    def turned(tensor: FloatPrim, by: int) -> FloatPrim:
+        return b.float_cat(  # type: ignore[no-any-return]
+            [slice_dim(b, tensor, dim, Slice(by, 3)), slice_dim(b, tensor, dim, Slice(0, by))], dim
+        )
+
+    return b.float_sub(  # type: ignore[no-any-return]
+        b.float_mul(turned(lhs, 1), turned(rhs, 2)), b.float_mul(turned(lhs, 2), turned(rhs, 1))
+    )
