@@ -5,8 +5,8 @@ then, for a two-level scheme, one global F32 scale. Nothing stands in between. E
 
     dequantized value = global (or 1) · scale of its block · value of its code
 
-`QFloat(scheme)` is the DType of such a tensor; equal schemes give the same object. The codec here is exact and slow-path:
-it inspects files, moves codes without quantizing anew and is the oracle for kernels.
+`QFloat(scheme)` is the DType of such a tensor; equal schemes give the same object. The codec here is exact, not fast: it
+inspects files, moves codes without quantizing anew and is the oracle for kernels.
 """
 
 from __future__ import annotations
@@ -578,8 +578,8 @@ def quantizable(scheme: QuantScheme, shape: Sequence[int]) -> str | None:
 def quantize(values: np.ndarray, scheme: QuantScheme) -> QuantizedBytes:
     """float32 values → codes and scales by the largest magnitude of each block (calibration MinMax).
 
-    raw scale = 2 · max|x| / (high - low). Two levels: global = largest raw scale / largest value of the block dtype, and
-    each raw scale is divided by it. A scale is rounded up to its dtype, so the largest value does not clip; zero or
+    raw scale = 2 · max|x| / (high - low). Two levels: global = largest raw scale / largest value of the block dtype,
+    and each raw scale is divided by it. A scale is rounded up to its dtype, so the largest value does not clip; zero or
     non-finite scales become 2^-126. code = x / (global · scale), clamped, rounded to nearest, ties to even. All in
     single precision. Raises ArgumentError where `quantizable` names a reason.
     """

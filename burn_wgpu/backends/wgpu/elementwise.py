@@ -1,0 +1,145 @@
+"""Elementwise contract functions: made from their declarations, one kernel each."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from burn_wgpu.backends.wgpu.run import contiguous
+from burn_wgpu.backends.wgpu.tensor import WgpuDevice, WgpuTensor
+from burn_wgpu.contract.declare import Elementwise
+from burn_wgpu.kernel.map import Function, Operand, map_plan
+from burn_wgpu.runtime.client import Task
+from burn_wgpu.shader.prelude import KINDS
+from burn_wgpu.std.dtype import F64, DType
+from burn_wgpu.std.errors import DTypeError
+from burn_wgpu.std.layout import broadcast_shapes
+from burn_wgpu.std.scalar import Scalar, as_scalar
+
+FLOAT_FILES = ("elementwise/float", "elementwise/float_math", "elementwise/activation")
+INT_FILES = ("elementwise/int",)
+BOOL_FILES = ("elementwise/bool",)
+
+
+def function_files(value: str) -> tuple[str, ...]:
+    """The WGSL files that define the functions over a value type."""
+    if value == "f32":
+        return FLOAT_FILES
+    if value == "bool":
+        return BOOL_FILES
+    return (*INT_FILES, "elementwise/int_signed" if value.startswith("i") else "elementwise/int_unsigned")
+
+
+def pack_scalars(values: tuple[Scalar, ...], value: str) -> bytes:
+    """Numbers as the words that a kernel reads."""
+    out = b""
+    for v in values:
+        if value == "f32":
+            out += struct.pack("<f", v) if abs(v) < 3.5e38 or v != v else struct.pack("<f", float("inf") * v)
+        elif value == "bool":
+            out += struct.pack("<I", int(bool(v)))
+        elif value in ("i64", "u64"):
+            out += struct.pack("<Q", int(v) & 0xFFFFFFFFFFFFFFFF)
+        else:
+            out += struct.pack("<I", int(v) & 0xFFFFFFFF)
+    return out
+
+
+def method_for(declared: Elementwise) -> Callable[..., Any]:
+    """The backend's method for an elementwise contract function."""
+    n, m = declared.tensors, declared.scalars
+    name = declared.name
+    to_bool = declared.result == "bool"
+
+    general = _general(declared)
+
+    if n == 1 and m == 0 and not to_bool:
+
+        def unary(self: Any, tensor: WgpuTensor) -> WgpuTensor:
+            device = tensor.device
+            task = device.plans.get((name, tensor.layout, tensor.dtype))
+            if task is None:
+                return general(self, tensor)  # type: ignore[no-any-return]
+            out = task.outputs[0]
+            return WgpuTensor(device.run(task, (tensor.lease,))[0], out.layout, out.dtype, device)
+
+        return unary
+
+    if n == 2 and m == 0 and not to_bool and declared.mask is None:
+
+        def binary(self: Any, lhs: WgpuTensor, rhs: WgpuTensor) -> WgpuTensor:
+            device = lhs.device
+            task = device.plans.get((name, lhs.layout, rhs.layout, lhs.dtype))
+            if task is None:
+                return general(self, lhs, rhs)  # type: ignore[no-any-return]
+            out = task.outputs[0]
+            return WgpuTensor(device.run(task, (lhs.lease, rhs.lease))[0], out.layout, out.dtype, device)
+
+        return binary
+
+    return general
+
+
+def _general(declared: Elementwise) -> Callable[..., Any]:
+    n, m = declared.tensors, declared.scalars
+    name, to_bool = declared.name, declared.result == "bool"
+
+    def method(self: Any, *arguments: Any) -> WgpuTensor:
+        tensors: tuple[WgpuTensor, ...] = arguments[:n]
+        main = tensors[1] if declared.mask == 0 else tensors[0]
+        scalars = tuple(as_scalar(s, main.dtype) for s in arguments[n : n + m])
+        out_dtype: DType = arguments[n + m] if to_bool else main.dtype
+        device = main.device
+        packed = pack_scalars(scalars, KINDS[main.dtype].value) if m else b""
+        key = _key(name, tensors, main.dtype, out_dtype, to_bool, declared.mask)
+        task = device.plans.get(key)
+        if task is None:
+            tensors, task = _plan(device, declared, tensors, main.dtype, out_dtype, key)
+        out = task.outputs[0]
+        lease = device.run(task, tuple([t.lease for t in tensors]), packed)[0]
+        return WgpuTensor(lease, out.layout, out.dtype, device)
+
+    return method
+
+
+def _key(
+    name: str, tensors: tuple[WgpuTensor, ...], dtype: DType, out: DType, to_bool: bool, mask: int | None
+) -> tuple[Any, ...]:
+    layouts = tuple([t.layout for t in tensors])
+    if mask is not None:
+        return (name, *layouts, dtype, tensors[mask].dtype)
+    return (name, *layouts, dtype, out) if to_bool else (name, *layouts, dtype)
+
+
+def _plan(
+    device: WgpuDevice,
+    declared: Elementwise,
+    tensors: tuple[WgpuTensor, ...],
+    dtype: DType,
+    out: DType,
+    key: tuple[Any, ...],
+) -> tuple[tuple[WgpuTensor, ...], Task]:
+    """The compiled plan, and the tensors it takes: made contiguous when their layouts are too many for one kernel."""
+    if dtype is F64:
+        raise DTypeError(
+            f"{declared.name}: {device.capability.adapter} stores f64 but has no arithmetic for it; cast to f32"
+        )
+    value = KINDS[dtype].value
+    result = "bool" if declared.result == "bool" else value
+    function = Function(declared.wgsl, function_files(value), value, result)
+    shape = broadcast_shapes(declared.name, *[t.shape for t in tensors])
+
+    def make(given: tuple[WgpuTensor, ...]) -> Any:
+        operands = [Operand(t.layout, t.dtype) for t in given]
+        return map_plan(
+            declared.name, function, operands, shape, out, device.capability, (value,) * declared.scalars
+        )
+
+    plan = make(tensors)
+    if plan is None:
+        tensors = tuple(contiguous(t) for t in tensors)
+        plan = make(tensors)
+        key = _key(declared.name, tensors, dtype, out, declared.result == "bool", declared.mask)
+    assert plan is not None
+    return tensors, device.remember(key, device.client.task(plan))

@@ -1,0 +1,81 @@
+"""The wgpu backend's tensor primitive and device handle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from burn_wgpu.runtime.client import Client, Task, client_for
+from burn_wgpu.runtime.memory import Lease
+from burn_wgpu.shader.capability import Capability
+from burn_wgpu.std.dtype import DType
+from burn_wgpu.std.layout import Layout, Shape
+from burn_wgpu.std.settings import DeviceSettings
+
+_KEPT_PLANS = 4096
+
+
+class WgpuTensor:
+    """A view of a leased buffer. Never written after it was made: every operation gives a new tensor."""
+
+    __slots__ = ("device", "dtype", "layout", "lease")
+
+    def __init__(self, lease: Lease, layout: Layout, dtype: DType, device: WgpuDevice) -> None:
+        self.lease = lease
+        self.layout = layout
+        self.dtype = dtype
+        self.device = device
+
+    @property
+    def shape(self) -> Shape:
+        return self.layout.shape
+
+    @property
+    def rank(self) -> int:
+        return self.layout.rank
+
+    def view(self, layout: Layout) -> WgpuTensor:
+        return WgpuTensor(self.lease, layout, self.dtype, self.device)
+
+    def __repr__(self) -> str:
+        return f"WgpuTensor({list(self.shape)}, {self.dtype}, {self.device})"
+
+
+class WgpuDevice:
+    """A device handle: an opened adapter with its plans and settings. Opened at the first use."""
+
+    kind = "wgpu"
+
+    def __init__(self, index: int = 0, default_limits: bool = False) -> None:
+        self.index = index
+        self.default_limits = default_limits
+        self.settings = DeviceSettings()
+        self.plans: dict[Any, Any] = {}
+        self.seeds: list[int] = [0, 0]  # seed, calls since
+        self._client: Client | None = None
+
+    @property
+    def client(self) -> Client:
+        found = self._client
+        if found is None:
+            found = self._client = client_for(self.index, self.default_limits)
+        return found
+
+    @property
+    def capability(self) -> Capability:
+        return self.client.capability
+
+    def run(self, task: Task, inputs: tuple[Lease, ...], scalars: bytes = b"") -> list[Lease]:
+        """Records a task and gives its outputs' leases. A recorder overrides this and decides later."""
+        return task.run(inputs, scalars)
+
+    def remember(self, key: Any, value: Any) -> Any:
+        """Keeps a compiled plan; the oldest half goes when there are too many."""
+        plans = self.plans
+        if len(plans) >= _KEPT_PLANS:
+            for old in list(plans)[: _KEPT_PLANS // 2]:
+                del plans[old]
+        plans[key] = value
+        return value
+
+    def __repr__(self) -> str:
+        return f"wgpu:{self.index}"

@@ -1,0 +1,216 @@
+"""One opened device: plans become tasks, tasks become recorded dispatches.
+
+The hot path is `Task.run`: take a block for each output, find the bind group for these buffers, record. In a steady loop
+it creates no buffer, bind group, pipeline or parameter slot, formats no string and looks no setting up.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from burn_wgpu.runtime import provider
+from burn_wgpu.runtime.memory import Block, Lease, Pool, size_class
+from burn_wgpu.runtime.params import SLOT, ParamStore, Slot
+from burn_wgpu.runtime.pipeline import Pipeline, PipelineCache
+from burn_wgpu.runtime.provider import AdapterInfo
+from burn_wgpu.runtime.stream import Stream
+from burn_wgpu.shader.capability import Capability
+from burn_wgpu.shader.launch import Plan, check
+
+_KEPT_GROUPS = 16_384
+FAULT_OPERAND = -1
+
+
+class Client:
+    """A device with everything that belongs to it. Made by `client_for`."""
+
+    def __init__(self, info: AdapterInfo, default_limits: bool = False) -> None:
+        self.info = info
+        self.device, self.capability = provider.open_device(info, default_limits)
+        capability = self.capability
+        self.pool = Pool(
+            self.device, capability.adapter, capability.max_buffer_bytes,
+            min(capability.max_binding_bytes, capability.max_buffer_bytes), capability.software,
+        )  # fmt: skip
+        self.params = ParamStore(self.device)
+        self.pipelines = PipelineCache(self.device, capability)
+        self.stream = Stream(self.device, self.pool, self.params, capability.adapter, metal=info.backend == "Metal")
+        self.pool.on_drop = self._forget
+        self.groups: dict[tuple[int, ...], Any] = {}
+        self.groups_created = 0
+
+    def task(self, plan: Plan) -> Task:
+        """Compiles a plan: pipelines and parameter slots. Raises UnsupportedError or KernelError."""
+        check(plan, self.capability)
+        for out in plan.outputs:
+            self.pool.check(plan.operation, out.size_bytes)
+        for size in plan.scratch:
+            self.pool.check(plan.operation, size)
+        return Task(self, plan)
+
+    def lease(self, size_bytes: int, operation: str = "allocate") -> Lease:
+        """A buffer of at least this many bytes with undefined content."""
+        self.pool.check(operation, size_bytes)
+        return Lease(self.pool.take(size_class(size_bytes)), self.pool, self.pool.batch)
+
+    def upload(self, data: Any, size_bytes: int) -> Lease:
+        """A buffer that holds these bytes."""
+        self.pool.check("from_data", size_bytes)
+        with self.stream.lock:
+            block = self.pool.take_fresh(size_class(size_bytes))
+            lease = Lease(block, self.pool, self.pool.batch)
+            if size_bytes:
+                self.stream.upload(block, data)
+        return lease
+
+    def group(self, pipeline: Pipeline, slot: Slot, blocks: tuple[Block, ...], uids: tuple[int, ...]) -> Any:
+        """Creates and remembers the bind group of these buffers; `uids` is the arena's and the blocks' numbers."""
+        entries = [{"binding": 0, "resource": {"buffer": slot.arena.gpu, "offset": 0, "size": SLOT}}]
+        for i, block in enumerate(blocks):
+            gpu = self.stream.faults if block is None else block.gpu
+            entries.append({"binding": i + 1, "resource": {"buffer": gpu, "offset": 0, "size": gpu.size}})
+        group = self.device.create_bind_group(layout=self.pipelines.layout(pipeline.bindings)[0], entries=entries)
+        self.groups_created += 1
+        if len(self.groups) >= _KEPT_GROUPS:
+            self.stream.flush()
+            for key in list(self.groups)[: _KEPT_GROUPS // 2]:
+                del self.groups[key]
+        self.groups[uids] = group
+        return group
+
+    def _forget(self, dropped: set[int]) -> None:
+        """Bind groups hold their buffers; those of dropped blocks must go."""
+        self.groups = {key: g for key, g in self.groups.items() if dropped.isdisjoint(key[1:])}
+
+    def counts(self) -> dict[str, int]:
+        """How many of each kind of object were ever created."""
+        return {
+            "buffers": self.pool.created + len(self.params.arenas),
+            "bind_groups": self.groups_created,
+            "pipelines": self.pipelines.created,
+            "dispatches": self.stream.dispatches + self.stream.count,
+            "submissions": self.stream.submissions,
+        }
+
+
+class _Step:
+    """One launch, compiled."""
+
+    __slots__ = ("grid", "operands", "params", "pipeline", "scalars", "slot")
+
+    def __init__(self, client: Client, plan: Plan, index: int) -> None:
+        launch = plan.launches[index]
+        self.pipeline = client.pipelines.get(launch.key, plan.operation)
+        self.operands = launch.operands
+        self.params = launch.params
+        self.scalars = launch.scalars
+        self.slot = client.params.slot(launch.params) if not launch.scalars else None
+        self.grid = launch.grid
+
+
+class Task:
+    """A plan compiled for a device; `run` records it."""
+
+    __slots__ = ("client", "flags", "free", "operation", "outputs", "plan", "scratch", "simple", "sizes", "steps")
+
+    def __init__(self, client: Client, plan: Plan) -> None:
+        self.client = client
+        self.plan = plan
+        self.operation = plan.operation
+        self.outputs = plan.outputs
+        self.sizes = [size_class(out.size_bytes) for out in plan.outputs] + [size_class(s) for s in plan.scratch]
+        self.scratch = len(plan.scratch)
+        self.flags = plan.flags
+        self.steps = [_Step(client, plan, i) for i in range(len(plan.launches)) if 0 not in plan.launches[i].grid]
+        self.free = [client.pool.reserve_class(size) for size in self.sizes]
+        self.simple = (
+            len(self.steps) == 1
+            and len(plan.outputs) == 1
+            and not plan.scratch
+            and not plan.flags
+            and self.steps[0].operands == tuple(range(plan.inputs + 1))
+        )
+
+    def prepare(self) -> list[Lease]:
+        """Leases for the outputs, without buffers: a recorder decides those later (`execute`)."""
+        pool = self.client.pool
+        return [Lease(None, pool, pool.batch) for _ in self.outputs]
+
+    def run(self, inputs: tuple[Lease, ...], scalars: bytes = b"") -> list[Lease]:
+        """Records the launches; gives the outputs' leases. `scalars` are the words that the launches leave open."""
+        client = self.client
+        pool, stream = client.pool, client.stream
+        if stream.failed:
+            stream.check(*inputs)
+        if self.simple:
+            step = self.steps[0]
+            free = self.free[0]
+            block = free.pop() if free else pool.take(self.sizes[0])
+            lease = Lease(block, pool, pool.batch)
+            slot = step.slot or client.params.kept(step.params + scalars)
+            n = len(inputs)
+            uids: tuple[int, ...]
+            if n == 1:
+                a = inputs[0].block
+                uids = (slot.arena.uid, a.uid, block.uid)  # type: ignore[union-attr]  # decided before it is run
+            elif n == 2:
+                a, b = inputs[0].block, inputs[1].block
+                uids = (slot.arena.uid, a.uid, b.uid, block.uid)  # type: ignore[union-attr]
+            else:
+                uids = (slot.arena.uid, *[i.block.uid for i in inputs], block.uid)  # type: ignore[union-attr]
+            group = client.groups.get(uids)
+            if group is None:
+                group = client.group(step.pipeline, slot, (*[i.block for i in inputs], block), uids)  # type: ignore[misc]
+            x, y, z = step.grid
+            stream.record(step.pipeline, group, slot, x, y, z, self.operation)
+            return [lease]
+        outputs = self.prepare()
+        self.execute(inputs, outputs, scalars)
+        return outputs
+
+    def execute(self, inputs: tuple[Lease, ...], outputs: list[Lease], scalars: bytes = b"") -> None:
+        """Gives the outputs their buffers and records the launches."""
+        client = self.client
+        pool, stream = client.pool, client.stream
+        with stream.lock:
+            for i, lease in enumerate(outputs):
+                if lease.block is None:
+                    free = self.free[i]
+                    lease.block = free.pop() if free else pool.take(self.sizes[i])
+                lease.batch = pool.batch
+            first = len(outputs)
+            scratch = [Lease(pool.take(size), pool, pool.batch) for size in self.sizes[first:]]
+            blocks: list[Any] = [lease.block for lease in (*inputs, *outputs, *scratch)]
+            for step in self.steps:
+                slot = step.slot or client.params.kept(step.params + scalars)
+                used = tuple(None if o == FAULT_OPERAND else blocks[o] for o in step.operands)
+                uids = (slot.arena.uid, *[0 if b is None else b.uid for b in used])
+                group = client.groups.get(uids)
+                if group is None:
+                    group = client.group(step.pipeline, slot, used, uids)  # type: ignore[arg-type]
+                x, y, z = step.grid
+                stream.record(step.pipeline, group, slot, x, y, z, self.operation)
+            if self.flags:
+                stream.faults_dirty = True
+
+
+_clients: dict[tuple[int, bool], Client] = {}
+
+
+def client_for(index: int, default_limits: bool = False) -> Client:
+    """The process's one device per adapter (and per choice of limits). Refuses to work in a forked child."""
+    import os
+
+    from burn_wgpu.std.errors import DeviceError
+
+    key = (index, default_limits)
+    found = _clients.get(key)
+    if found is None:
+        found = _clients[key] = Client(provider.find_adapter(index), default_limits)
+        found.pid = os.getpid()  # type: ignore[attr-defined]
+    elif found.pid != os.getpid():  # type: ignore[attr-defined]
+        raise DeviceError(
+            "device: this process was forked after the GPU was opened, where every wait would hang; "
+            "start workers with multiprocessing's 'spawn'"
+        )
+    return found

@@ -1,0 +1,182 @@
+"""Pooled GPU buffers.
+
+A `Block` is a GPU buffer of a size class that lives until the pool is trimmed. A `Lease` is one tensor's claim on a
+block; when its last reference dies the block goes to the end of its class's free list and is handed out again first
+(last in, first out), so that a loop meets the same few buffers and their bind groups again. One queue runs in order, so
+a block may be handed out before the GPU has run the dispatch that used it; only host writes must avoid that (`fresh`).
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from burn_wgpu.std.errors import OutOfMemoryError, UnsupportedError
+
+if TYPE_CHECKING:
+    from burn_wgpu.runtime.stream import Stream
+
+STORAGE, COPY_SRC, COPY_DST, MAP_READ, MAP_WRITE, UNIFORM, QUERY_RESOLVE = 0x80, 4, 8, 1, 2, 0x40, 0x200
+GRANULE = 256
+_BIG = 64 << 20
+
+
+def size_class(size_bytes: int) -> int:
+    """Bytes that a block for this many gets: a multiple of 256, in steps of an eighth of a power of two; at most 12.5 %
+    more than asked above 2 KiB."""
+    size = max(size_bytes, 1)
+    if size <= 2048:
+        return -(-size // GRANULE) * GRANULE
+    step = 1 << (size.bit_length() - 4)
+    if size >= _BIG:
+        step = 1 << 20
+    return -(-size // step) * step
+
+
+class Block:
+    """A GPU buffer. `uid` is never used twice, so caches may key by it."""
+
+    __slots__ = ("freed", "gpu", "size", "uid")
+
+    def __init__(self, gpu: Any, size: int, uid: int) -> None:
+        self.gpu = gpu
+        self.size = size
+        self.uid = uid
+        self.freed = -1  # batch during which it was last given back
+
+
+class Lease:
+    """A tensor's claim on a block. `block` may be None while a recorder has not decided it yet.
+
+    batch  number of the stream's batch that writes it, so that a failed batch poisons what it should have made
+    """
+
+    __slots__ = ("__weakref__", "batch", "block", "pool")
+
+    def __init__(self, block: Block | None, pool: Pool, batch: int) -> None:
+        self.block = block
+        self.pool = pool
+        self.batch = batch
+
+    def __del__(self) -> None:
+        block = self.block
+        if block is not None:
+            pool = self.pool
+            block.freed = pool.batch
+            pool.free[block.size].append(block)
+
+
+class Pool:
+    """Free lists by size class, with counts. `batch` is the stream's current batch number.
+
+    budget  bytes the pool may hold, None for as many as the device gives
+    """
+
+    def __init__(self, device: Any, adapter: str, max_bytes: int, max_binding: int, software: bool) -> None:
+        self.device = device
+        self.adapter = adapter
+        self.max_bytes = max_bytes
+        self.max_binding = max_binding
+        self.free: dict[int, list[Block]] = {}
+        self.batch = 0
+        self.created = 0
+        self.reserved = 0
+        self.reserved_peak = 0
+        self.blocks = 0
+        self.budget = _budget(software)
+        self.stream: Stream | None = None
+        self.on_drop: Any = None  # called with the uids of dropped blocks
+
+    def take(self, size: int) -> Block:
+        """A block of this size class (see `size_class`), reused or new."""
+        free = self.free.get(size)
+        if free:
+            return free.pop()
+        return self._create(size)
+
+    def take_fresh(self, size: int) -> Block:
+        """A block that no unsubmitted command refers to: safe for a host write."""
+        free = self.free.get(size)
+        if free:
+            for i, block in enumerate(free):
+                if block.freed < self.batch:
+                    del free[i]
+                    return block
+        return self._create(size)
+
+    def reserve_class(self, size: int) -> list[Block]:
+        """The free list of a size class, for plans that keep it at hand."""
+        return self.free.setdefault(size, [])
+
+    def check(self, operation: str, size_bytes: int) -> None:
+        """Raises UnsupportedError when a tensor of this many bytes cannot be bound or made."""
+        if size_bytes > self.max_binding:
+            limit, what = self.max_binding, "the largest storage binding"
+            if self.max_bytes < limit:
+                limit, what = self.max_bytes, "the largest buffer"
+            raise UnsupportedError(
+                f"{operation}: a tensor of {size_bytes} bytes exceeds {what} of {self.adapter}, {limit} bytes; "
+                f"split it, or use a smaller dtype"
+            )
+
+    def _create(self, size: int) -> Block:
+        self.free.setdefault(size, [])
+        if self.budget is not None and self.reserved + size > self.budget:
+            self.trim()
+            if self.reserved + size > self.budget:
+                raise self._out_of_memory(size, "the budget")
+        usage = STORAGE | COPY_SRC | COPY_DST
+        try:
+            gpu = self.device.create_buffer(size=size, usage=usage)
+        except Exception as error:
+            if "memory" not in str(error).lower():
+                raise
+            self.trim()
+            try:
+                gpu = self.device.create_buffer(size=size, usage=usage)
+            except Exception as second:
+                raise self._out_of_memory(size, "the device") from second
+        self.created += 1
+        self.blocks += 1
+        self.reserved += size
+        self.reserved_peak = max(self.reserved_peak, self.reserved)
+        return Block(gpu, size, self.created)
+
+    def _out_of_memory(self, size: int, whose: str) -> OutOfMemoryError:
+        return OutOfMemoryError(
+            f"allocate: {size} bytes do not fit into {whose} of {self.adapter}, which holds {self.in_use()} bytes in "
+            f"tensors ({self.reserved} reserved); free tensors, or make batches smaller"
+        )
+
+    def trim(self) -> None:
+        """Drops every free block, after what refers to it has been submitted."""
+        import gc
+
+        gc.collect()
+        if self.stream is not None:
+            self.stream.flush()
+        dropped: set[int] = set()
+        for size, free in self.free.items():
+            self.reserved -= size * len(free)
+            self.blocks -= len(free)
+            dropped.update(b.uid for b in free)
+            free.clear()
+        if dropped and self.on_drop is not None:
+            self.on_drop(dropped)
+        if self.stream is not None:
+            self.stream.wait()
+
+    def in_use(self) -> int:
+        """Bytes of blocks that tensors hold."""
+        return self.reserved - sum(size * len(free) for size, free in self.free.items())
+
+
+def _budget(software: bool) -> int | None:
+    """BURN_WGPU_MEMORY_BUDGET (bytes), else nine tenths of the machine's memory for a software adapter: its buffers are
+    mapped lazily, so asking for too much would end the process when they are touched."""
+    text = os.environ.get("BURN_WGPU_MEMORY_BUDGET")
+    if text:
+        return int(text)
+    if software and hasattr(os, "sysconf"):
+        return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 0.9)
+    return None

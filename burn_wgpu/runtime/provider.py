@@ -1,0 +1,172 @@
+"""The seam to a WebGPU implementation: adapters, devices, and the calls that are made raw.
+
+`wgpu` (wgpu-native) is the default. Raw handles are used only with the wgpu-native version that they were checked
+against; any other version, and BURN_WGPU_PORTABLE=1, takes the public API.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from burn_wgpu.shader.capability import Capability
+from burn_wgpu.std.errors import DeviceError, NoAdapterError
+
+CHECKED_VERSION = (29, 0, 1, 1)
+# Listed by adapters, but a device that asks for them is refused by this wgpu-native.
+EXPERIMENTAL = frozenset({
+    "ray-query", "cooperative-matrix", "mesh-shader", "acceleration-structure-binding-array", "shader-per-vertex",
+})  # fmt: skip
+_TYPE_ORDER = {"DiscreteGPU": 0, "IntegratedGPU": 1, "VirtualGPU": 2, "Unknown": 3, "Other": 3, "CPU": 4}
+
+
+@lru_cache(maxsize=1)
+def wgpu() -> Any:
+    """The wgpu module, imported at the first use of a GPU and never before."""
+    try:
+        import wgpu as module
+        import wgpu.backends.wgpu_native as native
+    except Exception as error:  # a missing or broken shared library shows up as many kinds
+        raise NoAdapterError(f"wgpu: the library cannot be loaded ({error}). `burn-wgpu doctor` says why") from error
+    if os.environ.get("BURN_WGPU_KEEP_INSTANCE_FLAGS") != "1":
+        # Validation layers and the injected check of indirect dispatches cost time and are not wanted by default.
+        from wgpu.backends.wgpu_native import extras
+
+        try:
+            extras.set_instance_extras(flags=["Empty"])
+        except Exception:  # noqa: BLE001 - the instance exists already: someone else opened wgpu first, which is fine
+            pass
+    del native
+    return module
+
+
+class Native(NamedTuple):
+    """wgpu-native's C interface: cffi, the raw functions, and the same functions raising their errors."""
+
+    ffi: Any
+    lib: Any
+    libf: Any
+
+
+@lru_cache(maxsize=1)
+def raw() -> Native | None:
+    """wgpu-native for unchecked recording, or None when the public API must be used."""
+    if os.environ.get("BURN_WGPU_PORTABLE") == "1":
+        return None
+    wgpu()
+    from wgpu.backends.wgpu_native import _api, _ffi
+
+    if tuple(_ffi.lib_version_info) != CHECKED_VERSION:
+        return None
+    return Native(_ffi.ffi, _ffi.lib, _api.libf)
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterInfo:
+    """An adapter as it presents itself. `kind` is "discrete", "integrated", "virtual", "cpu" or "other"."""
+
+    index: int
+    name: str
+    kind: str
+    backend: str
+    driver: str
+    vendor: str
+    features: tuple[str, ...]
+    limits: dict[str, int]
+    adapter: Any
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.backend}, {self.kind})"
+
+
+@lru_cache(maxsize=1)
+def adapters() -> tuple[AdapterInfo, ...]:
+    """Every adapter, best first: discrete, integrated, virtual, software. OpenGL ones only when there is nothing else."""
+    _quiet_environment()
+    found = wgpu().gpu.enumerate_adapters_sync()
+    kinds = {"DiscreteGPU": "discrete", "IntegratedGPU": "integrated", "VirtualGPU": "virtual", "CPU": "cpu"}
+    order = sorted(
+        (a for a in found),
+        key=lambda a: (a.info.get("backend_type") == "OpenGL", _TYPE_ORDER.get(a.info.get("adapter_type", ""), 3)),
+    )
+    real = [a for a in order if a.info.get("backend_type") != "OpenGL"]
+    result = []
+    for index, adapter in enumerate(real or order):
+        info = adapter.info
+        result.append(
+            AdapterInfo(
+                index=index,
+                name=str(info.get("device", "")) or "unnamed",
+                kind=kinds.get(info.get("adapter_type", ""), "other"),
+                backend=str(info.get("backend_type", "")),
+                driver=str(info.get("description", "")),
+                vendor=str(info.get("vendor", "")),
+                features=tuple(sorted(adapter.features)),
+                limits={k: int(v) for k, v in adapter.limits.items()},
+                adapter=adapter,
+            )
+        )
+    return tuple(result)
+
+
+def _quiet_environment() -> None:
+    """Mesa prints an error to stderr when XDG_RUNTIME_DIR is unset."""
+    if os.name == "posix" and "XDG_RUNTIME_DIR" not in os.environ:
+        os.environ["XDG_RUNTIME_DIR"] = "/tmp"
+
+
+def find_adapter(index: int) -> AdapterInfo:
+    """The adapter of this number. Raises NoAdapterError that lists what there is."""
+    every = adapters()
+    if not every:
+        raise NoAdapterError("device: no WebGPU adapter was found. `burn-wgpu doctor` says what to install")
+    if not 0 <= index < len(every):
+        names = ", ".join(f"{a.index}: {a}" for a in every)
+        raise NoAdapterError(f"device: there is no adapter {index}; found {names}")
+    return every[index]
+
+
+def open_device(info: AdapterInfo, default_limits: bool = False) -> tuple[Any, Capability]:
+    """A device with all the adapter's limits and features, or with WebGPU's default limits; and what it can do."""
+    wanted = [] if default_limits else [f for f in info.features if f not in EXPERIMENTAL]
+    limits: dict[str, int] = {}
+    if default_limits:
+        limits = {k: v for k, v in DEFAULT_LIMITS.items() if k in info.limits}
+    try:
+        device = info.adapter.request_device_sync(required_features=wanted, required_limits=limits)
+    except Exception as error:
+        raise DeviceError(f"device: {info} cannot be opened ({error})") from error
+    have = {k: int(v) for k, v in device.limits.items()}
+    capability = Capability(
+        max_binding_bytes=have["max-storage-buffer-binding-size"] & ~3,
+        max_buffer_bytes=have["max-buffer-size"] & ~3,
+        max_storage_buffers=have["max-storage-buffers-per-shader-stage"] - (info.backend == "Metal"),
+        max_workgroup_bytes=have["max-compute-workgroup-storage-size"],
+        max_invocations=min(have["max-compute-invocations-per-workgroup"], have["max-compute-workgroup-size-x"]),
+        max_groups=min(have["max-compute-workgroups-per-dimension"], 65_535),
+        features=frozenset(str(f) for f in device.features),
+        adapter=str(info),
+        vendor=info.vendor,
+        trusted=os.environ.get("BURN_WGPU_CHECKED") != "1" and raw() is not None,
+        software=info.kind == "cpu",
+    )
+    return device, capability
+
+
+DEFAULT_LIMITS = {
+    "max-storage-buffer-binding-size": 128 << 20,
+    "max-buffer-size": 256 << 20,
+    "max-storage-buffers-per-shader-stage": 8,
+    "max-compute-workgroup-storage-size": 16_384,
+    "max-compute-invocations-per-workgroup": 256,
+    "max-compute-workgroup-size-x": 256,
+    "max-compute-workgroup-size-y": 256,
+    "max-compute-workgroup-size-z": 64,
+    "max-compute-workgroups-per-dimension": 65_535,
+    "max-uniform-buffer-binding-size": 65_536,
+    "min-storage-buffer-offset-alignment": 256,
+    "min-uniform-buffer-offset-alignment": 256,
+    "max-dynamic-uniform-buffers-per-pipeline-layout": 8,
+}

@@ -1,0 +1,33 @@
+"""Data faults that a kernel can only report: an index out of range, a division by zero.
+
+A kernel stores (code, index, size) once in the device's fault words (`lib/fault.wgsl`); the next synchronisation raises.
+A code names the kind and the operation; codes are given out per process.
+"""
+
+from __future__ import annotations
+
+from burn_wgpu.std.errors import BurnError, DivisionByZero, IndexOutOfRange
+
+_codes: dict[tuple[str, str], int] = {}
+_names: list[tuple[str, str]] = [("", "")]
+
+
+def code(kind: str, operation: str) -> int:
+    """The number (from 1) of a kind ("index" or "division") in an operation."""
+    key = (kind, operation)
+    found = _codes.get(key)
+    if found is None:
+        _names.append(key)
+        found = _codes[key] = len(_names) - 1
+    return found
+
+
+def error(number: int, index: int, size: int) -> BurnError:
+    """The exception for what a kernel stored; index is the bits of an i32."""
+    kind, operation = _names[number] if number < len(_names) else ("index", "unknown operation")
+    if kind == "division":
+        return DivisionByZero(f"{operation}: an integer divisor is 0; the result of that element is undefined")
+    signed = index - (1 << 32) if index >= 1 << 31 else index
+    return IndexOutOfRange(
+        f"{operation}: index {signed} is out of range for an axis of size {size}; indices lie in [0, {size})"
+    )

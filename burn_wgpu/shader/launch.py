@@ -1,0 +1,129 @@
+"""A piece of queued work as a frozen value: `KernelKey` names the kernel, `Launch` one dispatch, `Plan` one operation.
+
+Everything a launch needs is known without reading the GPU, and it names its tensors by number only, so that a buffer may
+be decided after the operation was called: fusion holds plans back, capture replays them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from burn_wgpu.shader.capability import Capability
+from burn_wgpu.std.dtype import DType
+from burn_wgpu.std.errors import UnsupportedError
+from burn_wgpu.std.layout import Layout, Shape
+
+Grid = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class KernelKey:
+    """What determines a pipeline, and nothing else.
+
+    file             main shader file without ".wgsl", under shaders/
+    prelude          generated declarations: bindings, constants, accessors, `apply` (see `Prelude`)
+    uses             library files the prelude calls into
+    bindings         number of storage bindings; they are 1..bindings, binding 0 holds the parameters
+    workgroup_bytes  of workgroup memory, checked against the adapter because wgpu does not
+    invocations      per workgroup
+    features         that the text needs
+    trusted          the plan proves every index, so bounds checks may be left out
+    """
+
+    file: str
+    prelude: str
+    uses: tuple[str, ...] = ()
+    bindings: int = 1
+    workgroup_bytes: int = 0
+    invocations: int = 256
+    features: frozenset[str] = frozenset()
+    trusted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One dispatch.
+
+    operands  which tensor each binding takes: inputs first, then outputs, then scratch, numbered as in the Plan
+    params    little-endian 4-byte words of the shader's `Params`, without the trailing scalars
+    grid      workgroups per axis
+    scalars   how many 4-byte words the caller appends to params at each call
+    """
+
+    key: KernelKey
+    operands: tuple[int, ...]
+    params: bytes
+    grid: Grid
+    scalars: int = 0
+
+
+class Out(NamedTuple):
+    """A tensor that a plan produces: row-major and from the start of a buffer of its own."""
+
+    layout: Layout
+    dtype: DType
+
+    @staticmethod
+    def of(shape: Shape | list[int], dtype: DType) -> Out:
+        return Out(Layout.dense(shape), dtype)
+
+    @property
+    def size_bytes(self) -> int:
+        return self.layout.size * self.dtype.size_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One operation: its launches in order and the tensors they make.
+
+    operation  for error messages and profiles
+    outputs    new tensors
+    scratch    sizes in bytes of buffers that live for this plan only
+    inputs     how many tensors the caller gives
+    flags      the kernels report data faults (an index out of range) in the device's fault word
+    """
+
+    operation: str
+    inputs: int
+    outputs: tuple[Out, ...]
+    launches: tuple[Launch, ...]
+    scratch: tuple[int, ...] = ()
+    flags: bool = False
+
+
+def fold(groups: int, device: Capability) -> Grid:
+    """A one-dimensional count of workgroups as (x, y, 1) within the limit; shaders compute x + y · groups_x.
+
+    Groups beyond the count exist when the last row is not full: the shader guards its stores.
+    """
+    limit = device.max_groups
+    if groups <= limit:
+        return (groups, 1, 1)
+    rows = -(-groups // limit)
+    if rows > limit:
+        raise UnsupportedError(f"dispatch: {groups} workgroups exceed what {limit} × {limit} of the adapter can hold")
+    return (-(-groups // rows), rows, 1)
+
+
+def check(plan: Plan, device: Capability) -> None:
+    """Raises UnsupportedError for a plan that the adapter cannot run; wgpu checks too late or not at all."""
+    for launch in plan.launches:
+        key = launch.key
+        for what, wanted, limit in (
+            ("bytes of workgroup memory", key.workgroup_bytes, device.max_workgroup_bytes),
+            ("invocations a workgroup", key.invocations, device.max_invocations),
+            ("storage bindings", key.bindings, device.max_storage_buffers),
+            ("workgroups along an axis", max(launch.grid), device.max_groups),
+        ):
+            if wanted > limit:
+                raise UnsupportedError(
+                    f"{plan.operation}: the kernel '{key.file}' needs {wanted} {what}, "
+                    f"but {device.adapter} allows {limit}"
+                )
+        missing = key.features - device.features
+        if missing:
+            raise UnsupportedError(
+                f"{plan.operation}: the kernel '{key.file}' needs the feature {', '.join(sorted(missing))}, "
+                f"which {device.adapter} does not offer"
+            )

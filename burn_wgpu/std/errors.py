@@ -1,0 +1,74 @@
+"""Every exception of the package: `BurnError` and the builtin that each kind resembles.
+
+A message is one sentence with the operation, both values and the rule; a second sentence names the remedy.
+"""
+
+from __future__ import annotations
+
+
+class BurnError(Exception):
+    """The base of every error that the package raises on purpose."""
+
+
+class ShapeError(BurnError, ValueError):
+    """Shapes, axes or sizes that an operation cannot take."""
+
+
+class DTypeError(BurnError, TypeError):
+    """A dtype or a Python type that an operation cannot take."""
+
+
+class ArgumentError(BurnError, ValueError):
+    """Any other argument outside its allowed values."""
+
+
+class IndexOutOfRange(BurnError, IndexError):
+    """An element index outside its axis; on a GPU it may be raised at the next synchronisation."""
+
+
+class DivisionByZero(BurnError, ZeroDivisionError):
+    """An integer division, remainder or negative power of zero; on a GPU raised at the next synchronisation."""
+
+
+class DeviceMismatch(BurnError, ValueError):
+    """Tensors of different devices in one operation."""
+
+
+class NotImplementedByBackend(BurnError, NotImplementedError):
+    """A contract function that this backend does not have (yet)."""
+
+    def __init__(self, function: str, backend: str) -> None:
+        super().__init__(f"{function}: the backend '{backend}' does not implement it")
+        self.function = function
+        self.backend = backend
+
+    def __reduce__(self) -> tuple[type[NotImplementedByBackend], tuple[str, str]]:
+        return type(self), (self.function, self.backend)
+
+
+class DeviceError(BurnError, RuntimeError):
+    """A device that cannot be opened, configured or used."""
+
+
+class NoAdapterError(DeviceError):
+    """No GPU adapter (or not the one asked for) was found."""
+
+
+class UnsupportedError(DeviceError):
+    """The adapter lacks a feature or a limit is too small for what was asked."""
+
+
+class KernelError(DeviceError):
+    """A shader was refused or a recorded command was invalid; names the operation."""
+
+
+class DeviceLostError(DeviceError):
+    """The device is gone; every later operation on it fails."""
+
+
+class OutOfMemoryError(DeviceError, MemoryError):
+    """The device (or its budget) has no room for a buffer."""
+
+
+class FormatError(BurnError, ValueError):
+    """A file that breaks its format."""

@@ -1,0 +1,41 @@
+"""Python numbers on their way into an operation: always converted to the tensor's dtype first."""
+
+from __future__ import annotations
+
+import numbers
+
+import numpy as np
+
+from burn_wgpu.std.dtype import BF16, DType, bf16_to_float32, float32_to_bf16
+from burn_wgpu.std.errors import DTypeError
+
+Scalar = bool | int | float
+
+
+def as_scalar(value: object, target: DType) -> Scalar:
+    """The Python number that `target` can hold: floats rounded to the dtype, ints wrapped to its width.
+
+    A float becomes an int by truncation (Burn's rule for scalars of an int tensor). Raises DTypeError for what is not
+    a number.
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, numbers.Real):
+        raise DTypeError(f"scalar: {value!r} is not a real number, and the tensor's dtype is {target}")
+    if target.is_float:
+        if target is BF16:
+            return float(bf16_to_float32(float32_to_bf16(np.asarray(value, np.float32))))
+        with np.errstate(over="ignore"):
+            return float(target.numpy.type(float(value)))
+    if target.is_bool:
+        return bool(value)
+    if isinstance(value, float):
+        if value != value:
+            return 0
+        info = np.iinfo(target.numpy)
+        return int(min(max(value, info.min), info.max))
+    bits = 8 * target.size_bytes
+    wrapped = int(value) & ((1 << bits) - 1)
+    if target.kind == "int" and wrapped >> (bits - 1):
+        wrapped -= 1 << bits
+    return wrapped
