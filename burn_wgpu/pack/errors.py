@@ -1,8 +1,9 @@
 """One exception family for everything that can be wrong with a burnpack file, and its machine-readable kinds.
 
-`PackError` is a `FormatError`. `error.kind` says which rule broke, `error.file`, `error.place` and `error.name` say where,
-`error.found` and `error.wanted` what stood there and what the format asks for. Texts out of a file are shown escaped and
-shortened, so that a hostile name can neither steer a terminal nor fill a log; `error.name` is the raw name.
+`PackError` is a `FormatError`. `error.kind` says which rule broke; `error.file`, `error.place` and `error.name` say
+where; `error.found` and `error.wanted` say what stood there and what the format asks for. Texts out of a file are
+shown escaped and shortened, so that a hostile name can neither steer a terminal nor fill a log; `error.name` is the
+raw name.
 """
 
 from __future__ import annotations
@@ -121,8 +122,8 @@ class PackError(FormatError):
         return str(self.args[0])
 
     def __reduce__(self) -> tuple[object, ...]:
-        fields = (self.kind, self.text, self.file, self.place, self.name, self.found, self.wanted)
-        return _rebuild, (type(self), fields, getattr(self, "errno", None))
+        places = {key: getattr(self, key) for key in ("file", "place", "name", "found", "wanted")}
+        return _rebuild, (type(self), self.kind, self.text, places, getattr(self, "errno", None))
 
 
 class PackLookupError(PackError, LookupError):
@@ -142,10 +143,9 @@ class PackExistsError(PackFileError, FileExistsError):
 
 
 def _rebuild(
-    cls: type[PackError], fields: tuple[PackFault, str, *tuple[str | None, ...]], number: int | None
+    cls: type[PackError], kind: PackFault, text: str, places: dict[str, str | None], number: int | None
 ) -> PackError:
-    kind, text, file, place, name, found, wanted = fields
-    error = cls(kind, text, file=file, place=place, name=name, found=found, wanted=wanted)
+    error = cls(kind, text, **places)
     if isinstance(error, PackFileError):
         error.errno = number
     return error

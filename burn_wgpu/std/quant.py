@@ -5,8 +5,8 @@ then, for a two-level scheme, one global F32 scale. Nothing stands in between. E
 
     dequantized value = global (or 1) · scale of its block · value of its code
 
-`QFloat(scheme)` is the DType of such a tensor; equal schemes give the same object. The codec here is exact, not fast: it
-inspects files, moves codes without quantizing anew and is the oracle for kernels.
+`QFloat(scheme)` is the DType of such a tensor; equal schemes give the same object. The codec here is exact, not fast:
+it inspects files, moves codes without quantizing anew and is the oracle for kernels.
 """
 
 from __future__ import annotations
