@@ -1,0 +1,148 @@
+"""The two generic bodies of quantized operations, and dynamic quantization."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from burn_wgpu.contract.defaults.common import widen
+from burn_wgpu.contract.options import Calibration, QuantizationParameters, QuantPropagation
+from burn_wgpu.contract.types import FloatPrim, IntPrim, TensorPrim
+from burn_wgpu.std.dtype import DType
+from burn_wgpu.std.errors import ArgumentError, ShapeError
+from burn_wgpu.std.quant import QuantScheme
+
+QuantPrim = TensorPrim
+_SMALLEST = float(np.finfo(np.float32).tiny)
+
+
+def is_quantized(tensor: TensorPrim) -> bool:
+    return tensor.dtype.kind == "qfloat"
+
+
+def scheme_of(tensor: QuantPrim) -> QuantScheme:
+    return tensor.dtype.scheme  # type: ignore[attr-defined, no-any-return]  # QFloat
+
+
+def int_dtype(tensor: TensorPrim) -> DType:
+    return tensor.device.settings.int_dtype  # type: ignore[no-any-return]
+
+
+def dequantized(b: Any, tensor: QuantPrim) -> FloatPrim:
+    """As the device's default float dtype."""
+    return b.dequantize(tensor, tensor.device.settings.float_dtype)  # type: ignore[no-any-return]
+
+
+def propagates(device: Any) -> bool:
+    """Whether results on the device stay quantized; devices without such a setting do not."""
+    config = getattr(device.settings, "quantization", None)
+    return getattr(config, "propagation", None) in (QuantPropagation.PROPAGATE, QuantPropagation.PROPAGATE.value)
+
+
+def requantized(b: Any, tensor: QuantPrim, operation: Callable[[FloatPrim], FloatPrim]) -> QuantPrim:
+    """The operation on floats, quantized with the tensor's scheme."""
+    return b.quantize_dynamic(operation(dequantized(b, tensor)), scheme_of(tensor))  # type: ignore[no-any-return]
+
+
+def requantized_with_indices(
+    b: Any, tensor: QuantPrim, operation: Callable[[FloatPrim], tuple[FloatPrim, IntPrim]]
+) -> tuple[QuantPrim, IntPrim]:
+    values, indices = operation(dequantized(b, tensor))
+    return b.quantize_dynamic(values, scheme_of(tensor)), indices
+
+
+def flow(b: Any, operation: Callable[..., FloatPrim], *tensors: QuantPrim) -> TensorPrim:
+    """The operation on floats; quantized with the first operand's scheme where the device propagates."""
+    result = operation(*(dequantized(b, t) for t in tensors))
+    return _flowed(b, result, tensors[0])
+
+
+def _flowed(b: Any, result: FloatPrim, like: QuantPrim) -> TensorPrim:
+    return b.quantize_dynamic(result, scheme_of(like)) if propagates(like.device) else result
+
+
+def matmul(b: Any, lhs: TensorPrim, rhs: TensorPrim) -> TensorPrim:
+    last = rhs if is_quantized(rhs) else lhs
+    if is_quantized(lhs):
+        lhs = dequantized(b, lhs) if is_quantized(rhs) else b.dequantize(lhs, rhs.dtype)
+    if is_quantized(rhs):
+        rhs = b.dequantize(rhs, lhs.dtype)
+    return _flowed(b, b.float_matmul(lhs, rhs), last)
+
+
+def cat(b: Any, tensors: Sequence[QuantPrim], dim: int) -> QuantPrim:
+    joined = b.float_cat([dequantized(b, t) for t in tensors], dim)
+    return b.quantize_dynamic(joined, scheme_of(tensors[0]))  # type: ignore[no-any-return]
+
+
+def flat(b: Any, tensor: QuantPrim) -> QuantPrim:
+    return b.q_reshape(tensor, (prod(tensor.shape),))  # type: ignore[no-any-return]
+
+
+def picked(b: Any, tensor: QuantPrim, dim: int, indices: IntPrim) -> tuple[QuantPrim, IntPrim]:
+    return b.q_gather(dim, tensor, indices), indices
+
+
+def max_abs_dim(b: Any, tensor: QuantPrim, dim: int) -> QuantPrim:
+    return b.q_gather(dim, tensor, b.q_argmax(b.q_abs(tensor), dim, int_dtype(tensor)))  # type: ignore[no-any-return]
+
+
+# ------------------------------------------------------------------------------------------------------ calibration
+
+
+def blocked(b: Any, tensor: FloatPrim, scheme: QuantScheme) -> tuple[FloatPrim, tuple[int, ...]]:
+    """[blocks, elements of a block] and the grid of blocks; raises ShapeError when the blocks do not divide an axis."""
+    grid = scheme.grid(tensor.shape)
+    if prod(grid) == 1:
+        return b.float_reshape(tensor, (1, prod(tensor.shape))), grid
+    split: list[int] = []
+    for axis, (size, count) in enumerate(zip(tensor.shape, grid, strict=True)):
+        if size % count:
+            raise ShapeError(
+                f"quantize: axis {axis} of shape {list(tensor.shape)} does not divide into {count} blocks; every axis "
+                f"must be a multiple of its block's extent"
+            )
+        split += [count, size // count]
+    rank = len(grid)
+    cells = b.float_permute(b.float_reshape(tensor, split), [*range(0, 2 * rank, 2), *range(1, 2 * rank, 2)])
+    return b.float_reshape(cells, (prod(grid), prod(tensor.shape) // prod(grid))), grid
+
+
+def compute_range(
+    b: Any, scheme: QuantScheme, tensor: FloatPrim, calibration: Calibration
+) -> tuple[FloatPrim, FloatPrim]:
+    """(min, max) per block, or [1]; ABS_MEAN is ± the mean magnitude and not for two-level schemes."""
+    if calibration is Calibration.ABS_MEAN and scheme.global_scale_dtype is not None:
+        raise ArgumentError(
+            "compute_range: AbsMean calibration and a two-level scheme were given; it works with one level of scales"
+        )
+    cells, grid = blocked(b, widen(b, tensor), scheme)
+    shape = grid if prod(grid) > 1 else (1,)
+    if calibration is Calibration.ABS_MEAN:
+        mean = b.float_reshape(b.float_mean_dim(b.float_abs(cells), 1), shape)
+        return b.float_neg(mean), mean
+    return b.float_reshape(b.float_min_dim(cells, 1), shape), b.float_reshape(b.float_max_dim(cells, 1), shape)
+
+
+def compute_q_params(b: Any, scheme: QuantScheme, low: FloatPrim, high: FloatPrim) -> QuantizationParameters:
+    """scale = 2·max(|min|, |max|) / (b − a) for the value range (a, b) of the scheme.
+
+    Two-level: global = max(scales) / the block dtype's maximum (at least the smallest normal f32), scales / global.
+    """
+    bottom, top = scheme.value.range
+    low, high = b.float_abs(low), b.float_abs(high)
+    alpha = b.float_mask_where(low, b.float_lower(low, high, low.device.settings.bool_dtype), high)
+    scales = b.float_mul_scalar(alpha, 2.0 / (top - bottom))
+    if scheme.global_scale_dtype is None:
+        return QuantizationParameters(scales)
+    overall = b.float_clamp_min(b.float_div_scalar(b.float_max(scales), scheme.scale_dtype.max), _SMALLEST)
+    shared = b.float_reshape(overall, (1,) * len(scales.shape))
+    return QuantizationParameters(b.float_div(scales, shared), overall)
+
+
+def quantize_dynamic(b: Any, tensor: FloatPrim, scheme: QuantScheme) -> QuantPrim:
+    low, high = compute_range(b, scheme, tensor, Calibration.MIN_MAX)
+    return b.quantize(tensor, scheme, compute_q_params(b, scheme, low, high))  # type: ignore[no-any-return]
