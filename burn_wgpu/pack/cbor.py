@@ -11,6 +11,7 @@ value, bignums for integers. Floats are 64-bit patterns throughout, so that ever
 from __future__ import annotations
 
 import codecs
+import re
 import struct
 from collections.abc import Iterator
 from typing import NoReturn
@@ -23,6 +24,9 @@ _UNSIGNED, _NEGATIVE, _BYTES, _TEXT, _ARRAY, _MAP, _TAG, _OTHER = range(8)
 _BREAK = 0xFF
 _BIGNUM, _NEGATIVE_BIGNUM = 2, 3
 _TEXT_WINDOW = 1 << 16
+
+# Small integers, false to undefined, the empty string and text: items that are complete with their first byte.
+_ONE_BYTE_ITEMS = re.compile(rb"[\x00-\x17\x20-\x37\x40\x60\xf4-\xf7]{1,65536}")
 
 
 class Decoder:
@@ -54,7 +58,7 @@ class Decoder:
         raise PackError(kind, text, file=self.file, place=place, name=self.name, found=found, wanted=wanted)
 
     def _malformed(self, text: str, position: int) -> NoReturn:
-        self.fail(PackFault.CBOR, f"metadata is not well-formed CBOR at byte {self.base + position}: {text}")
+        self.fail(PackFault.CBOR, f"malformed CBOR at byte {self.base + position}: {text}")
 
     def _short(self, what: str, wanted: int, position: int) -> NoReturn:
         left = max(self.end - position, 0)
@@ -163,12 +167,8 @@ class Decoder:
         try:
             return raw.decode()
         except UnicodeDecodeError as error:
-            self.fail(
-                PackFault.CBOR,
-                f"{field} in the metadata is not valid UTF-8",
-                f"bytes {raw[:16].hex(' ')}",
-                error.reason,
-            )
+            found = f"bytes {raw[:16].hex(' ')} ({error.reason})"
+            self.fail(PackFault.CBOR, f"{field} in the metadata is not valid UTF-8", found, "UTF-8 text")
 
     def _take(self, length: int, what: str) -> bytes:
         start = self.position
@@ -251,7 +251,7 @@ class Decoder:
             self._too_deep()
         if count is not None:
             if count * per_entry > self.end - self.position:
-                self._short(f"the {name} {field} of {count} entries", count * per_entry, self.position)
+                self._short(f"{field}, a claimed {name} of {count} entries,", count * per_entry, self.position)
             if most is not None and count > most:
                 self.fail(excess, f"{field} has too many entries for its limit", str(count), f"at most {most}")
         self.depth += 1
@@ -270,6 +270,14 @@ class Decoder:
         """Passes over one well-formed value of any kind."""
         open_items: list[list[int | None]] = []  # [items left or None, items seen, per entry]
         while True:
+            if open_items and (run := _ONE_BYTE_ITEMS.match(self.data, self.position)) is not None:
+                # Runs of one-byte items are counted at once: an array of millions of them must not take seconds. The
+                # last one is left to the loop below, which closes what it completes.
+                left, seen, _ = open_items[-1]
+                assert seen is not None
+                taken = len(run[0]) if left is None else min(len(run[0]), left - seen)
+                self.position += taken - 1
+                open_items[-1][1] = seen + taken - 1
             position = self.position
             major, info, argument = self._head()
             complete = True

@@ -145,7 +145,7 @@ def decode_metadata(data: bytes, *, file: str, base: int, limits: PackLimits) ->
     result = Metadata()
     seen: set[str] = set()
     known = {"tensors": _read_tensors, "metadata": _read_text_map, "scalars": _read_scalars}
-    for _ in decoder.entries("the root of the metadata"):
+    for _ in decoder.entries("the root item"):
         key = decoder.text("a key of the root map")
         if key in known and key not in seen:
             seen.add(key)
