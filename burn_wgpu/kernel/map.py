@@ -17,6 +17,7 @@ from burn_wgpu.std.layout import Layout, Shape, collapse_together
 
 WORKGROUP = 256
 MAX_PARAM_WORDS = 60
+_TWO_WORDS = ("i64", "u64", "vec2<u32>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,7 @@ def map_plan(
     prelude.storage("out", out_kind or out, "chunk")
     scalar_words = 0
     for i, kind_name in enumerate(scalars):
-        if kind_name in ("i64", "u64"):
+        if kind_name in _TWO_WORDS:
             fields[f"s{i}_lo"], fields[f"s{i}_hi"] = "u32", "u32"
             scalar_words += 2
         else:
@@ -190,6 +191,8 @@ def _index(name: str, variable: str, rank: int, chunked: bool) -> str:
 def _scalar(index: int, kind: str) -> str:
     if kind == "bool":
         return f"params.s{index} != 0u"
+    if kind == "vec2<u32>":
+        return f"vec2<u32>(params.s{index}_lo, params.s{index}_hi)"
     if kind in ("i64", "u64"):
         joined = f"(u64(params.s{index}_lo) | (u64(params.s{index}_hi) << 32u))"
         return joined if kind == "u64" else f"i64{joined}"

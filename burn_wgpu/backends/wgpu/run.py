@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 
 from burn_wgpu.backends.wgpu.tensor import WgpuDevice, WgpuTensor
-from burn_wgpu.kernel.map import copy_plan
+from burn_wgpu.kernel.movement import contiguous_plan
 from burn_wgpu.shader.capability import Capability
 from burn_wgpu.shader.launch import Plan
 
@@ -52,4 +52,4 @@ def contiguous(tensor: WgpuTensor) -> WgpuTensor:
     if layout.packed:
         return tensor
     dtype = tensor.dtype
-    return run1(tensor.device, ("contiguous", layout, dtype), lambda c: copy_plan(layout, dtype, c), (tensor,))
+    return run1(tensor.device, ("contiguous", layout, dtype), lambda c: contiguous_plan(layout, dtype, c), (tensor,))

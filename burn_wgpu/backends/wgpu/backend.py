@@ -1,0 +1,20 @@
+"""`WgpuBackend`: the contract on WebGPU, put together from one mixin a family."""
+
+from __future__ import annotations
+
+from burn_wgpu.backends.wgpu.device_ops import DeviceOps
+from burn_wgpu.backends.wgpu.elementwise import method_for
+from burn_wgpu.backends.wgpu.movement_ops import MovementOps
+from burn_wgpu.contract.backend import Backend
+from burn_wgpu.contract.declare import install_elementwise
+
+
+class WgpuBackend(  # type: ignore[misc]  # the mixins take this backend's own tensors where the contract says any
+    DeviceOps,
+    MovementOps,
+    Backend,
+):
+    """Operations as WGSL compute shaders. Stateless: a tensor's device handle holds the queue, the pool and the plans."""
+
+
+install_elementwise(WgpuBackend, method_for)
