@@ -6,12 +6,13 @@ found by dividing the index), `splat` (one value per chunk), `gather` (an index 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from burn_wgpu.shader.capability import Capability
 from burn_wgpu.shader.launch import KernelKey, Launch, Out, Plan, fold
 from burn_wgpu.shader.prelude import Prelude, WordKind, raw_kind, word_kind, words
+from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.dtype import DType
 from burn_wgpu.std.layout import Layout, Shape, collapse_together
 
@@ -197,3 +198,29 @@ def _scalar(index: int, kind: str) -> str:
         joined = f"(u64(params.s{index}_lo) | (u64(params.s{index}_hi) << 32u))"
         return joined if kind == "u64" else f"i64{joined}"
     return f"params.s{index}"
+
+
+def variants(device: Capability) -> Iterator[Plan]:
+    """The skeleton with each way of reading an operand, over each width of element."""
+    keep = ("lib/keep",)
+    dense = Layout.dense((8, 16))
+    ways = (
+        dense,
+        Layout.of((8, 16), (32, 1), 4),  # row
+        Layout.of((8, 16), (1, 0), 0),  # splat
+        Layout.of((8, 16), (0, 0), 3),  # one value
+        Layout.of((8, 16), (1, 8), 1),  # gather
+        Layout.of((2, 4, 2, 4, 3), (200, 40, 12, 3, 1), 0).expand((2, 4, 2, 4, 3)),
+    )
+    for size in (1, 2, 4, 8):
+        kind = raw_kind(size)
+        function = Function("keep", keep, kind.value, kind.value)
+        for layout in ways:
+            out = {1: dt.U8, 2: dt.U16, 4: dt.U32, 8: dt.F64}[size]
+            plan = map_plan("map", function, [Operand(layout, kind)], layout.shape, out, device, out_kind=kind)
+            if plan is not None:
+                yield plan
+    large = Layout.dense((1 << 19,))
+    plan = map_plan("map", Function("keep", keep, "u32", "u32"), [Operand(large, dt.U32)], large.shape, dt.U32, device)
+    if plan is not None:
+        yield plan

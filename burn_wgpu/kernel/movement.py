@@ -6,12 +6,13 @@ Every kernel here works on units of 1, 2, 4, 8 or 16 bytes, so one text serves a
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from burn_wgpu.kernel.map import Function, Operand, copy_plan, map_plan
 from burn_wgpu.shader.capability import Capability
 from burn_wgpu.shader.launch import KernelKey, Launch, Out, Plan, fold
 from burn_wgpu.shader.prelude import Prelude, raw_kind, words
+from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.dtype import DType
 from burn_wgpu.std.layout import Layout, Shape, collapse_together
 from burn_wgpu.std.slice import Slice
@@ -171,3 +172,17 @@ def full_bits(stored: bytes) -> bytes:
     if len(stored) == 8:
         return stored
     return struct.pack("<I", int.from_bytes(stored, "little"))
+
+
+def variants(device: Capability) -> Iterator[Plan]:
+    """Copies through tiles, regions in every unit, constants."""
+    for dtype in (dt.U8, dt.F16, dt.F32, dt.F64):
+        yield full_plan((33,), dtype, device)
+        yield contiguous_plan(Layout.dense((3, 40, 50)).swap_dims(1, 2), dtype, device)
+        yield contiguous_plan(Layout.dense((3, 5, 40, 50)).permute((0, 1, 3, 2)).slice([Slice(0, 2)]), dtype, device)
+        for width in (1, 3, 4, 8, 16):
+            layout = Layout.dense((5, width))
+            yield cat_plan([layout, layout], 1, dtype, device)
+            yield cat_plan([layout.flip([1]), layout], 1, dtype, device)
+        yield slice_assign_plan(Layout.dense((6, 7, 8)), [Slice(1, 3), Slice(0, 7, 2)], Layout.dense((2, 4, 8)), dtype, device)
+    yield cat_plan([Layout.dense((1 << 20,))] * 2, 0, dt.F32, device)
