@@ -42,14 +42,16 @@ def read_many(tensors: Sequence[WgpuTensor]) -> list[TensorData]:
     """Several tensors of one device in one submission and one wait."""
     if not tensors:
         return []
-    kept, requests = [], []
+    kept = []
     for tensor in tensors:
-        size = tensor.dtype.size_bytes
-        if not tensor.layout.contiguous or tensor.layout.offset * size % 4:
-            tensor = contiguous(tensor)
-        kept.append(tensor)
-        requests.append((tensor.lease, tensor.layout.offset * size, tensor.layout.size * size))
-    raw = tensors[0].device.client.stream.download(requests)
+        aligned = tensor.layout.offset * tensor.dtype.size_bytes % 4 == 0
+        kept.append(tensor if tensor.layout.contiguous and aligned else contiguous(tensor))
+    device = tensors[0].device
+    device.settle()
+    requests = [
+        (t.lease, t.layout.offset * t.dtype.size_bytes, t.layout.size * t.dtype.size_bytes) for t in kept
+    ]
+    raw = device.client.stream.download(requests)
     return [
         TensorData(bytes_.view(t.dtype.numpy).reshape(t.layout.shape), t.dtype)
         for bytes_, t in zip(raw, kept, strict=True)

@@ -68,6 +68,9 @@ class WgpuDevice:
         """Records a task and gives its outputs' leases. A recorder overrides this and decides later."""
         return task.run(inputs, scalars)
 
+    def settle(self) -> None:
+        """Called before a read: whatever was held back must be recorded now. Here nothing is."""
+
     def remember(self, key: Any, value: Any) -> Any:
         """Keeps a compiled plan; the oldest half goes when there are too many."""
         plans = self.plans
