@@ -13,8 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from burn_wgpu.contract.declare import elementwise, required
-from burn_wgpu.contract.defaults import grid as grids
-from burn_wgpu.contract.defaults import index, math, order, reduce
+from burn_wgpu.contract.defaults import grid_sample, index, math, order, reduce
 from burn_wgpu.contract.defaults import shape as shapes
 from burn_wgpu.contract.options import GridSampleOptions, IndexingUpdateOp, PadMode
 from burn_wgpu.contract.types import BoolPrim, DeviceHandle, FloatPrim, Group, IntPrim
@@ -585,4 +584,4 @@ class FloatOps(Group):
 
     def float_grid_sample_2d(self, tensor: FloatPrim, grid: FloatPrim, options: GridSampleOptions) -> FloatPrim:
         """tensor [N, C, H, W] read at grid [N, Ho, Wo, 2] (x, y in [−1, 1]) → [N, C, Ho, Wo]."""
-        return grids.grid_sample_2d(self, tensor, grid, options)
+        return grid_sample.grid_sample_2d(self, tensor, grid, options)

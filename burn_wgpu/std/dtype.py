@@ -125,7 +125,7 @@ def bf16_to_float32(bits: np.ndarray) -> np.ndarray:
 
 def float32_to_bf16(values: np.ndarray) -> np.ndarray:
     """float32 → uint16 bit patterns of bfloat16, rounded to nearest even; every NaN stays a NaN."""
-    bits = np.ascontiguousarray(values, dtype=np.float32).view(np.uint32)
+    bits = np.asarray(values, np.float32, order="C").view(np.uint32)  # (ascontiguousarray would make rank 0 rank 1)
     rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
     nan = (bits & 0x7FFFFFFF) > 0x7F800000
     return np.where(nan, (bits >> 16) | 0x40, rounded).astype(np.uint16)
