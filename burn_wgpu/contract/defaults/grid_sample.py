@@ -39,7 +39,7 @@ def grid_sample_2d(b: Any, x: FloatPrim, grid: FloatPrim, options: GridSampleOpt
                 column_at = _resolve(b, column_place, width, options)
             else:
                 row_at, column_at = row_place, column_place
-            weight = None
+            weight: Any = None
             if row_weight is not None and column_weight is not None:
                 weight = b.float_mul(row_weight, column_weight)
             part, hidden = _taken(b, image, row_at, column_at, height, width)
