@@ -50,7 +50,7 @@ class Stream:
         self.submissions = 0
         self.dispatches = 0
         self.staging: dict[int, list[Any]] = {}
-        self.timestamps: Timestamps | None = None
+        self.timestamps: Callable[[], dict[str, Any]] | None = None  # gives a pass's timestamp_writes
         self.faults = device.create_buffer(size=256, usage=STORAGE | COPY_SRC | COPY_DST)
         self.faults_dirty = False
         native = provider.raw()
@@ -93,7 +93,7 @@ class Stream:
         if self.encoder is None:
             self.encoder = self.device.create_command_encoder()
         if self.timestamps is not None:
-            self.pass_ = self.encoder.begin_compute_pass(timestamp_writes=self.timestamps.next())
+            self.pass_ = self.encoder.begin_compute_pass(timestamp_writes=self.timestamps())
         else:
             self.pass_ = self.encoder.begin_compute_pass()
         self.pass_handle = self.pass_._internal if self.native is not None else self.pass_
@@ -196,7 +196,7 @@ class Stream:
                 if size:
                     self.copy(lease.block.gpu, staging, -(-size // 4) * 4, start, offset)
             dirty = self.faults_dirty
-            if dirty:
+            if dirty or not requests:  # the mapping waits only for submissions that write the staging buffer
                 self.copy(self.faults, staging, FAULT_BYTES)
             self.flush()
             results: list[np.ndarray] = []
@@ -287,22 +287,3 @@ class _MapWaiter:
         self.info.mode = lib.WGPUCallbackMode_AllowSpontaneous
         self.info.callback = self.callback
 
-
-class Timestamps:
-    """GPU time of passes, by timestamp queries at the start and the end of each."""
-
-    PAIRS = 512
-
-    def __init__(self, device: Any) -> None:
-        self.device = device
-        self.queries = device.create_query_set(type="timestamp", count=2 * self.PAIRS)
-        self.used = 0
-
-    def next(self) -> dict[str, Any]:
-        index = self.used % self.PAIRS
-        self.used += 1
-        return {
-            "query_set": self.queries,
-            "beginning_of_pass_write_index": 2 * index,
-            "end_of_pass_write_index": 2 * index + 1,
-        }

@@ -33,7 +33,7 @@ def test_held_operations_give_the_same_bits_in_one_go() -> None:
     result = chain(device)
     assert result.lease.block is None
     assert all(held.outputs[0].block is None for held in device.held)
-    assert device.execute() >= 6
+    assert device.execute() == 5  # the last reshape is a view
     np.testing.assert_array_equal(b.float_into_data(result).array, expected)
 
 
