@@ -8,7 +8,9 @@ import pytest
 from burn_wgpu.std.dtype import BF16, BOOL, BOOL_U8, BOOL_U32, F16, F32, F64, I32
 from tests.backends.reference.tools import BOTH, INF, NAN, B, bools, floats, ints, near, read, same
 
-WIDE = np.concatenate([np.linspace(-8, 8, 161), [1e-8, -1e-8, 1e-30, 88.0, -88.0, 1e4, -1e4, 0.0, -0.0, INF, -INF, NAN]])
+WIDE = np.concatenate(
+    [np.linspace(-8, 8, 161), [1e-8, -1e-8, 1e-30, 88.0, -88.0, 1e4, -1e4, 0.0, -0.0, INF, -INF, NAN]]
+)
 POSITIVE = np.concatenate([np.geomspace(1e-30, 1e30, 61), [0.0, -0.0, INF, NAN, -1.0]])
 UNIT = np.concatenate([np.linspace(-1, 1, 81), [1.5, -1.5, 1e-9, NAN]])
 
@@ -168,7 +170,11 @@ def test_scalars_take_the_dtype_of_the_tensor_first():
 
 
 def test_masks_broadcast_together():
-    x, mask, value = floats(np.zeros((2, 1, 3))), bools(np.eye(2)[:, :, None]), floats(np.arange(4).reshape(1, 1, 1, 4)[0])
+    x, mask, value = (
+        floats(np.zeros((2, 1, 3))),
+        bools(np.eye(2)[:, :, None]),
+        floats(np.arange(4).reshape(1, 1, 1, 4)[0]),
+    )
     mask3 = bools(np.array([[[1], [0]], [[0], [1]]]))
     found = B.float_mask_where(floats(np.zeros((2, 1, 3))), mask3, floats(np.ones((1, 1, 1))))
     expected = np.where(np.eye(2)[:, :, None], 1.0, np.zeros((2, 1, 3)))

@@ -142,7 +142,12 @@ def test_matmul(kind):
     rng = np.random.default_rng(1)
     x, y = floats(rng.normal(size=(2, 1, 3, 7)), kind), floats(rng.normal(size=(1, 4, 7, 5)), kind)
     exact = np.einsum("abmk,cdkn->admn", x.values.astype(float), y.values.astype(float))
-    near(B.float_matmul(x, y), exact, {F64: 1e-13, F32: 1e-6, F16: 1e-3, BF16: 8e-3}[kind], 1e-3 if kind.size_bytes == 2 else 1e-7)
+    near(
+        B.float_matmul(x, y),
+        exact,
+        {F64: 1e-13, F32: 1e-6, F16: 1e-3, BF16: 8e-3}[kind],
+        1e-3 if kind.size_bytes == 2 else 1e-7,
+    )
 
 
 def test_matmul_of_nothing_is_zero():
