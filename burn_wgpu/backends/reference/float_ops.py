@@ -42,6 +42,9 @@ class ReferenceFloatOps(FloatOps):
     def float_sum_dim(self, tensor: RefTensor, dim: int) -> RefTensor:
         return self._reduced(tensor, dim, np.add)
 
+    def float_sum_dims(self, tensor: RefTensor, dims: Sequence[int]) -> RefTensor:
+        return self._reduced(tensor, tuple(dims), np.add)
+
     def float_prod_dim(self, tensor: RefTensor, dim: int) -> RefTensor:
         return self._reduced(tensor, dim, np.multiply)
 
@@ -73,7 +76,7 @@ class ReferenceFloatOps(FloatOps):
         return RefTensor(found.astype(out_dtype.numpy), out_dtype, tensor.device)
 
     @staticmethod
-    def _reduced(tensor: RefTensor, dim: int, combine: np.ufunc) -> RefTensor:
+    def _reduced(tensor: RefTensor, dim: int | tuple[int, ...], combine: np.ufunc) -> RefTensor:
         with np.errstate(all="ignore"):
             return tensor.like(lower(combine.reduce(lift64(tensor), axis=dim, keepdims=True), tensor.dtype))
 

@@ -75,10 +75,10 @@ def random_floats(stream: Stream, count: int, distribution: Distribution, kind: 
     u = unit(stream.words(count))
     if distribution.kind == "bernoulli":
         return cast_array(u < np.float32(distribution.a), kind)
-    real = np.float64 if kind is F64 else np.float32
-    low, high = real(distribution.a), real(distribution.b)
+    real = np.dtype(np.float64 if kind is F64 else np.float32)
+    low, high = np.asarray(distribution.a, real), np.asarray(distribution.b, real)
     values = cast_array(low + u.astype(real) * (high - low), kind)
-    top = np.maximum(_below(high, kind), cast_array(np.asarray(low), kind))
+    top = np.maximum(_below(high, kind), cast_array(low, kind))
     return np.minimum(values, top)
 
 
@@ -117,9 +117,9 @@ def _normal(stream: Stream, count: int, mean: float, std: float) -> np.ndarray:
     return mean + std * both[:count]
 
 
-def _below(high: np.floating, kind: DType) -> np.ndarray:
+def _below(high: np.ndarray, kind: DType) -> np.ndarray:
     """The largest value of a float dtype below `high`."""
-    found = cast_array(np.asarray(high), kind)
+    found = cast_array(high, kind)
     if found < high:
         return found
     if kind is BF16:

@@ -9,7 +9,7 @@ import numpy as np
 
 from burn_wgpu.backends.reference.random import Stream
 from burn_wgpu.std.data import cast_array, compute_dtype
-from burn_wgpu.std.dtype import F16, DType
+from burn_wgpu.std.dtype import BF16, F16, DType
 from burn_wgpu.std.settings import DeviceSettings
 
 
@@ -105,7 +105,7 @@ def lower(values: object, kind: DType) -> np.ndarray:
     """Computed values rounded to a dtype's values; an array even for rank 0."""
     array = np.asarray(values)
     wanted = compute_dtype(kind)
-    if kind.is_float:
+    if kind is BF16 or (kind.is_float and array.dtype != wanted):
         with np.errstate(all="ignore"):
             return cast_array(array, kind)
     return array.astype(wanted, copy=False)

@@ -25,6 +25,10 @@ def whole(b: Any, tensor: TensorPrim, name: str, *args: Any) -> Any:
 
 
 def sum_dims(b: Any, tensor: FloatPrim, dims: Sequence[int]) -> FloatPrim:
+    """One axis after another; halves in f32, so that they are rounded once."""
+    kind = tensor.dtype
+    if kind in (F16, BF16) and len(dims) > 1:
+        return b.float_cast(sum_dims(b, b.float_cast(tensor, F32), dims), kind)  # type: ignore[no-any-return]
     for dim in dims:
         tensor = b.float_sum_dim(tensor, dim)
     return tensor

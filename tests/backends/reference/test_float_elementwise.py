@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from burn_wgpu.std.dtype import BF16, BOOL, BOOL_U8, BOOL_U32, F16, F32, F64, I32
+from burn_wgpu.std.dtype import BF16, BOOL, BOOL_U8, BOOL_U32, F16, F32, F64, I32, INTS
 from tests.backends.reference.tools import BOTH, INF, NAN, B, bools, floats, ints, near, read, same
 
 WIDE = np.concatenate(
@@ -192,6 +192,14 @@ def test_binary_functions_broadcast_and_take_empty_and_rank_0():
 
 def test_float_into_int_saturates():
     same(B.float_into_int(floats([2.9, -2.9, 1e20, -1e20, NAN, INF]), I32), [2, -2, 2**31 - 1, -(2**31), 0, 2**31 - 1])
+
+
+@pytest.mark.parametrize("kind", INTS, ids=str)
+def test_float_into_int_saturates_in_every_dtype(kind):
+    info = np.iinfo(kind.numpy)
+    found = B.float_into_int(floats([1e30, -1e30, INF, -INF, NAN, 3.7], F64), kind)
+    assert found.dtype is kind
+    assert read(found).tolist() == [info.max, info.min, info.max, info.min, 0, 3]
 
 
 def test_casts_round_to_even_and_overflow_to_infinity():

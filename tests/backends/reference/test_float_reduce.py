@@ -150,6 +150,15 @@ def test_matmul(kind):
     )
 
 
+@both
+def test_sums_over_several_axes_round_once(b):
+    # 2048 + 1 is not an f16; the sum of both rows is.
+    t = floats([[2048, 0], [1, 1]], F16)
+    same(b.float_sum_dims(t, [0, 1]), [[2050]])
+    same(b.float_sum_dims(floats([[1, 2048], [1, 0]], F16), [1, 0]), [[2050]])
+    same(b.float_sum_dims(t, []), [[2048, 0], [1, 1]])
+
+
 def test_matmul_of_nothing_is_zero():
     same(B.float_matmul(floats(np.zeros((2, 0))), floats(np.zeros((0, 3)))), np.zeros((2, 3)))
     assert B.float_matmul(floats(np.zeros((0, 2))), floats(np.zeros((2, 3)))).shape == (0, 3)

@@ -33,7 +33,6 @@ def _restore_defaults() -> None:
 _restore_defaults()
 DEFAULTS = DefaultsBackend()
 
-# Not defaults to compare: what a device is, or a body that the reference must replace to say so.
 BOTH = [("native", B), ("defaults", DEFAULTS)]
 
 
