@@ -1,0 +1,7 @@
+// Whether every element is true.
+//
+//! needs truth
+alias A = u32;
+fn identity() -> A { return 1u; }
+fn lift(x: V, j: u32) -> A { return select(0u, 1u, truth(x)); }
+fn combine(a: A, b: A) -> A { return a & b; }

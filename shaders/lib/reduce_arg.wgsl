@@ -1,0 +1,13 @@
+// Folds to the largest key and where it stands; the lowest index wins among equals, in whatever order they meet.
+//
+//! needs K, key, lowest
+struct A {
+    key: K,
+    index: u32,
+}
+fn identity() -> A { return A(lowest(), 0xffffffffu); }
+fn lift(x: V, j: u32) -> A { return A(key(x), j); }
+fn combine(a: A, b: A) -> A {
+    let later = b.key > a.key || (b.key == a.key && b.index < a.index);
+    return A(select(a.key, b.key, later), select(a.index, b.index, later));
+}
