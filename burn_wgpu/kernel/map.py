@@ -29,12 +29,14 @@ class Function:
     files   library files that define it
     value   what the alias V stands for inside them
     result  its value type
+    consts  u32 and bool constants that the files need
     """
 
     name: str
     files: tuple[str, ...]
     value: str
     result: str
+    consts: tuple[tuple[str, int | bool], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,8 @@ def map_plan(
 
     prelude = Prelude()
     prelude.alias("V", function.value)
+    for const, number in function.consts:
+        prelude.const(const, number)
     fields: dict[str, str] = {"groups_x": "u32", "chunks": "u32"}
     values: list[int | float] = []
     rank = len(axes)

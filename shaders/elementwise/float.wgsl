@@ -1,5 +1,43 @@
-// Float arithmetic, comparison and selection, elementwise. V is f32 whatever the storage.
+// Float arithmetic, rounding, comparison and selection, elementwise. V is f32 whatever the storage.
+//
+//! use lib/math
+
 fn float_add(x: V, y: V) -> V { return x + y; }
 fn float_sub(x: V, y: V) -> V { return x - y; }
 fn float_mul(x: V, y: V) -> V { return x * y; }
-fn float_div(x: V, y: V) -> V { return x / y; }
+fn float_div(x: V, y: V) -> V { return quotient(x, y); }
+fn float_recip(x: V) -> V { return quotient(1.0, x); }
+fn float_remainder(x: V, y: V) -> V { return remainder_f32(x, y); }
+fn float_fmod(x: V, y: V) -> V { return fmod_f32(x, y); }
+
+// Signs are bits: the sign of a zero or a NaN changes too.
+fn float_neg(x: V) -> V { return bitcast<f32>(bitcast<u32>(x) ^ SIGN_BIT); }
+fn float_abs(x: V) -> V { return absolute(x); }
+fn float_sign(x: V) -> V {
+    let m = magnitude(x);
+    return select(select(1.0, -1.0, is_negative(x)), 0.0, m == 0u || m > INF_BITS);
+}
+
+fn float_clamp_min(x: V, low: V) -> V { return max_nan(x, low); }
+fn float_clamp_max(x: V, high: V) -> V { return min_nan(x, high); }
+fn float_clamp(x: V, low: V, high: V) -> V { return max_nan(min_nan(x, high), low); }
+
+// Numbers from 2^23 on are integers already. The builtins may lose the sign of a zero.
+fn rounded(x: V, builtin: V) -> V { return select(copy_sign(builtin, x), x, magnitude(x) >= 0x4b000000u); }
+fn float_round(x: V) -> V { return rounded(x, round(x)); }
+fn float_floor(x: V) -> V { return rounded(x, floor(x)); }
+fn float_ceil(x: V) -> V { return rounded(x, ceil(x)); }
+fn float_trunc(x: V) -> V { return rounded(x, trunc(x)); }
+
+fn float_is_nan(x: V) -> bool { return is_nan(x); }
+fn float_is_inf(x: V) -> bool { return is_inf(x); }
+
+// Comparisons by order keys: right for subnormal numbers that a driver flushes, and for NaN under fast math.
+fn float_equal(x: V, y: V) -> bool { return same(x, y); }
+fn float_not_equal(x: V, y: V) -> bool { return !same(x, y); }
+fn float_lower(x: V, y: V) -> bool { return less(x, y); }
+fn float_greater(x: V, y: V) -> bool { return less(y, x); }
+fn float_lower_equal(x: V, y: V) -> bool { return less(x, y) || same(x, y); }
+fn float_greater_equal(x: V, y: V) -> bool { return less(y, x) || same(x, y); }
+
+fn float_mask_where(x: V, mask: bool, value: V) -> V { return select(x, value, mask); }

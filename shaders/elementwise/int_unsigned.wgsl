@@ -1,0 +1,17 @@
+// Integer functions of unsigned types. V is u32 or u64.
+//
+//! use elementwise/int
+//! needs V
+
+fn int_abs(x: V) -> V { return x; }
+fn int_sign(x: V) -> V { return select(V(0), V(1), x > V(0)); }
+// Division by 0 gives 0.
+fn int_div(x: V, y: V) -> V {
+    let q = x / select(y, V(1), y == V(0));
+    return select(q, V(0), y == V(0));
+}
+fn int_remainder(x: V, y: V) -> V {
+    let safe = select(y, V(1), y == V(0));
+    return select(x - safe * (x / safe), V(0), y == V(0));
+}
+fn int_powi(x: V, y: V) -> V { return int_power(x, y); }

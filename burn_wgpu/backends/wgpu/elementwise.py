@@ -127,7 +127,8 @@ def _plan(
         )
     value = KINDS[dtype].value
     result = "bool" if declared.result == "bool" else value
-    function = Function(declared.wgsl, function_files(value), value, result)
+    consts = (("BITS", 8 * dtype.size_bytes),) if dtype.is_int else ()
+    function = Function(declared.wgsl, function_files(value), value, result, consts)
     shape = broadcast_shapes(declared.name, *[t.shape for t in tensors])
 
     def make(given: tuple[WgpuTensor, ...]) -> Any:
