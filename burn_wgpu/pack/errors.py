@@ -118,6 +118,12 @@ class PackError(FormatError):
         self.found = found
         self.wanted = wanted
 
+    def in_file(self, file: str) -> PackError:
+        """The same error with the file named, for what was found before a file was involved."""
+        return type(self)(
+            self.kind, self.text, file=file, place=self.place, name=self.name, found=self.found, wanted=self.wanted
+        )
+
     def __str__(self) -> str:
         return str(self.args[0])
 

@@ -184,7 +184,10 @@ def write_pack(
         target = with_extension(target)
     if target.name in ("", ".."):
         raise PackFileError(PackFault.IO, "the path names no file", file=str(target))
-    plan = plan_pack(entries, metadata=metadata, scalars=scalars, limits=limits)
+    try:
+        plan = plan_pack(entries, metadata=metadata, scalars=scalars, limits=limits)
+    except PackError as error:
+        raise (error if error.file is not None else error.in_file(str(target))) from error.__cause__
     if atomic:
         _write_atomic(plan, target, overwrite)
     else:

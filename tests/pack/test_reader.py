@@ -307,16 +307,16 @@ def test_a_report_is_plain_values_and_tells_everything(path: Path) -> None:
     assert [row["name"] for row in report["tensors"]] == ["a", "b"]
     row = report["tensors"][1]
     start = report["data_start"]
-    assert row.pop("sha256") == hashlib.sha256(np.arange(4, dtype="<f4").tobytes()).hexdigest()
+    digest = hashlib.sha256(np.arange(4, dtype="<f4").tobytes()).hexdigest()
     assert row == {
         "name": "b", "dtype": "F32", "shape": [2, 2], "param_id": "5", "data_offsets": [0, 16], "file_offset": start,
-        "size_bytes": 16, "aligned": True, "order": 0,
+        "size_bytes": 16, "aligned": True, "order": 0, "sha256": digest,
     }  # fmt: skip
     assert report["scalars"] == {"step": {"kind": "UInt", "value": "3"}}
     assert report["metadata"] == {"k": "v"}
     assert (report["payload_bytes"], report["unused_bytes"], report["bytes_after_data"]) == (19, 240, 0)
     text = format_report(report)
-    assert "'b' F32 [2, 2] [0, 16) id 5 sha256 " in text
+    assert f"  'b' F32 [2, 2] [0, 16) id 5 sha256 {digest}\n" in text
     assert text.endswith("every payload is sound")
 
 
