@@ -22,7 +22,7 @@ from burn_wgpu.backends.wgpu.tensor import WgpuDevice
 from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.data import TensorData, cast_array, compute_dtype, store_array
 from burn_wgpu.std.dtype import DType, DTypeUsage
-from burn_wgpu.std.errors import BurnError
+from burn_wgpu.std.errors import DTypeError, KernelError, UnsupportedError
 
 PROOF = 1  # raise when the kernels behind a proof change
 _known: dict[tuple[str, str], DTypeUsage] = {}
@@ -58,7 +58,7 @@ def _prove(backend: Any, device: WgpuDevice, dtype: DType) -> DTypeUsage:
             usage |= DTypeUsage.STORAGE
         if usage and _computes(backend, device, dtype):
             usage |= DTypeUsage.ARITHMETIC
-    except BurnError:
+    except (KernelError, UnsupportedError, DTypeError):
         pass  # a kernel that this adapter refuses proves the contrary, which is an answer
     return usage
 

@@ -1,0 +1,256 @@
+"""SafeTensors files: a lazy reader over mmap and a streaming, atomic writer.
+
+Layout: 8 bytes little-endian N, N bytes of JSON (an object, first byte `{`, padded with spaces), then the data. Each
+tensor has dtype, shape and `data_offsets` [begin, end) into the data; the ranges cover the data without holes, no key
+stands twice, `__metadata__` maps text to text. Rank 0 and empty tensors are allowed.
+Format: https://github.com/huggingface/safetensors, README, section "Format".
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import struct
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from math import prod
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from burn_wgpu.std import dtype as dt
+from burn_wgpu.std.dtype import DType
+from burn_wgpu.std.errors import FormatError
+
+MAX_HEADER = 100 << 20
+_PIECE = 8 << 20
+_NAMES = {
+    "F64": dt.F64, "F32": dt.F32, "F16": dt.F16, "BF16": dt.BF16, "I64": dt.I64, "I32": dt.I32, "I16": dt.I16,
+    "I8": dt.I8, "U64": dt.U64, "U32": dt.U32, "U16": dt.U16, "U8": dt.U8, "BOOL": dt.BOOL,
+}  # fmt: skip
+_WRITTEN = {d: n for n, d in _NAMES.items()} | {dt.FLEX32: "F32", dt.BOOL_U8: "BOOL"}
+# What the format knows and we have no dtype for: named in the error.
+_FOREIGN = {"F8_E4M3", "F8_E5M2", "F8_E8M0", "F4", "F6_E2M3", "F6_E3M2", "C64"}
+
+
+class SafetensorsError(FormatError):
+    """A file that is not a sound SafeTensors file, or a tensor that the format cannot hold."""
+
+
+class Entry(NamedTuple):
+    """One tensor: name, dtype, shape, and its bytes as [start, end) in the file."""
+
+    name: str
+    dtype: DType
+    shape: tuple[int, ...]
+    start: int
+    end: int
+
+
+class SafetensorsReader:
+    """An open file. Tensors are views of the mmap: nothing is read before it is looked at.
+
+    Raises SafetensorsError, which names the file and the key, for everything that breaks the format.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._file = open(self.path, "rb")  # noqa: SIM115 - closed by close()
+        self._map: mmap.mmap | None = None
+        try:
+            self.size = os.fstat(self._file.fileno()).st_size
+            header, data_start = self._header()
+            self.entries, self.metadata = self._entries(header, data_start)
+            if self.size:
+                self._map = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _fail(self, text: str) -> SafetensorsError:
+        return SafetensorsError(f"safetensors {self.path}: {text}")
+
+    def _header(self) -> tuple[dict[str, Any], int]:
+        first = self._file.read(8)
+        if len(first) < 8:
+            raise self._fail(f"the file has {len(first)} bytes; the header's length alone takes 8")
+        (length,) = struct.unpack("<Q", first)
+        if length > MAX_HEADER:
+            raise self._fail(f"the header claims {length} bytes; at most {MAX_HEADER} are read")
+        if 8 + length > self.size:
+            raise self._fail(f"the header claims {length} bytes, but the file has {self.size}")
+        raw = self._file.read(length)
+        if not raw.startswith(b"{"):
+            raise self._fail(f"the header begins with {raw[:1]!r}; it must be a JSON object")
+
+        def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+            seen: dict[str, Any] = {}
+            for key, value in pairs:
+                if key in seen:
+                    raise self._fail(f"the key {key!r} stands twice in the header")
+                seen[key] = value
+            return seen
+
+        try:
+            header = json.loads(raw.decode("utf-8"), object_pairs_hook=unique)
+        except (ValueError, RecursionError) as error:
+            raise self._fail(f"the header is not JSON ({error})") from None
+        return header, 8 + length
+
+    def _entries(self, header: dict[str, Any], start: int) -> tuple[dict[str, Entry], dict[str, str]]:
+        metadata = header.pop("__metadata__", None) or {}
+        if not isinstance(metadata, dict) or any(not isinstance(v, str) for v in metadata.values()):
+            raise self._fail("__metadata__ must map text to text")
+        entries = [self._entry(name, value, start) for name, value in header.items()]
+        position = start
+        for entry in sorted(entries, key=lambda e: (e.start, e.end)):
+            if entry.start != position:
+                what = "overlaps the tensor before it" if entry.start < position else "leaves a hole before it"
+                raise self._fail(f"tensor {entry.name!r} at [{entry.start - start}, {entry.end - start}) {what}")
+            position = entry.end
+        if position != self.size:
+            raise self._fail(f"the tensors end at byte {position}, the file at {self.size}; they must agree")
+        return {e.name: e for e in entries}, metadata
+
+    def _entry(self, name: str, value: Any, start: int) -> Entry:
+        if not isinstance(value, dict) or set(value) != {"dtype", "shape", "data_offsets"}:
+            raise self._fail(f"tensor {name!r} must have dtype, shape and data_offsets and nothing else")
+        kind, shape, offsets = value["dtype"], value["shape"], value["data_offsets"]
+        if kind in _FOREIGN:
+            raise self._fail(f"tensor {name!r} has dtype {kind}, which is not supported; convert it first")
+        if not isinstance(kind, str) or kind not in _NAMES:
+            raise self._fail(f"tensor {name!r} has the unknown dtype {kind!r}; known are {', '.join(_NAMES)}")
+        if not _whole(shape):
+            raise self._fail(f"tensor {name!r} has shape {shape!r}; it must be a list of non-negative integers")
+        if not _whole(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
+            raise self._fail(f"tensor {name!r} has data_offsets {offsets!r}; they must be [begin, end]")
+        dtype = _NAMES[kind]
+        wanted = prod(shape) * dtype.size_bytes
+        if offsets[1] - offsets[0] != wanted:
+            raise self._fail(
+                f"tensor {name!r} has {offsets[1] - offsets[0]} bytes; shape {shape} of {kind} needs {wanted}"
+            )
+        if start + offsets[1] > self.size:
+            raise self._fail(f"tensor {name!r} ends at byte {start + offsets[1]}, but the file has {self.size}")
+        return Entry(name, dtype, tuple(shape), start + offsets[0], start + offsets[1])
+
+    def __iter__(self) -> Iterator[Entry]:
+        """Entries in the order of their bytes."""
+        return iter(sorted(self.entries.values(), key=lambda e: (e.start, e.end)))
+
+    def view(self, name: str) -> memoryview:
+        """The tensor's bytes, without a copy; they die with the reader. Raises KeyError for an unknown name."""
+        entry = self.entries[name]
+        if entry.start == entry.end:
+            return memoryview(b"")
+        assert self._map is not None
+        return memoryview(self._map)[entry.start : entry.end]
+
+    def close(self) -> None:
+        """Closes the file. A view that is still alive keeps its bytes readable until it dies."""
+        if self._map is not None:
+            try:
+                self._map.close()
+            except BufferError:  # views are alive: the map closes with the last of them
+                pass
+            self._map = None
+        self._file.close()
+
+    def __enter__(self) -> SafetensorsReader:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in value)
+
+
+Source = Callable[[], Iterable[memoryview]]
+
+
+def write_safetensors(
+    path: str | os.PathLike[str],
+    tensors: Iterable[tuple[str, DType, tuple[int, ...], Source]],
+    metadata: Mapping[str, str] | None = None,
+) -> None:
+    """Writes a file, one tensor at a time, published by one rename: an error leaves what was there.
+
+    tensors: (name, dtype, shape, source); source() gives the bytes in pieces. Larger alignments come first, then names,
+    as the format's own library orders them, so every tensor is aligned to its dtype. Raises SafetensorsError for a
+    dtype that the format does not have, a name twice, or pieces of another length than the shape says.
+    """
+    rows = list(tensors)
+    seen: set[str] = set()
+    for name, dtype, _, _ in rows:
+        if dtype not in _WRITTEN:
+            raise SafetensorsError(f"safetensors {path}: tensor {name!r} has dtype {dtype}, which the format lacks")
+        if name in seen or name == "__metadata__":
+            raise SafetensorsError(f"safetensors {path}: the name {name!r} cannot be written twice or is reserved")
+        seen.add(name)
+    rows.sort(key=lambda row: (-row[1].size_bytes, row[0]))
+    header: dict[str, Any] = {"__metadata__": dict(sorted(metadata.items()))} if metadata else {}
+    position = 0
+    for name, dtype, shape, _ in rows:
+        end = position + prod(shape) * dtype.size_bytes
+        header[name] = {"dtype": _WRITTEN[dtype], "shape": list(shape), "data_offsets": [position, end]}
+        position = end
+    encoded = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    encoded += b" " * (-len(encoded) % 8)
+    target = Path(path)
+    with _atomic(target) as file:
+        file.write(struct.pack("<Q", len(encoded)) + encoded)
+        for name, dtype, shape, source in rows:
+            left = prod(shape) * dtype.size_bytes
+            for piece in source():
+                left -= len(piece)
+                file.write(piece)
+            if left:
+                raise SafetensorsError(f"safetensors {path}: the source of tensor {name!r} is off by {-left} bytes")
+
+
+class _atomic:  # noqa: N801 - used as a statement
+    """A scratch file beside the target that replaces it on success and vanishes on failure."""
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+
+    def __enter__(self) -> Any:
+        handle, self.name = tempfile.mkstemp(prefix=f".{self.target.name}.", dir=self.target.parent or ".")
+        self.file = os.fdopen(handle, "wb")
+        return self.file
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self.file.flush()
+                os.fsync(self.file.fileno())
+            self.file.close()
+            if kind is None:
+                mode = self.target.stat().st_mode & 0o777 if self.target.exists() else 0o666 & ~_umask()
+                os.chmod(self.name, mode)
+                os.replace(self.name, self.target)
+        finally:
+            if os.path.exists(self.name):
+                os.unlink(self.name)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def pieces(view: memoryview, progress: Callable[[int], None] | None = None) -> Iterator[memoryview]:
+    """A long view in short pieces; `progress` is told the length of each as it is handed out."""
+    for start in range(0, len(view), _PIECE):
+        piece = view[start : start + _PIECE]
+        if progress is not None:
+            progress(len(piece))
+        yield piece
