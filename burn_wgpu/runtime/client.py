@@ -15,10 +15,10 @@ from burn_wgpu.runtime.pipeline import Pipeline, PipelineCache
 from burn_wgpu.runtime.provider import AdapterInfo
 from burn_wgpu.runtime.stream import Stream
 from burn_wgpu.shader.capability import Capability
+from burn_wgpu.shader.fault import FAULT_OPERAND
 from burn_wgpu.shader.launch import Plan, check
 
 _KEPT_GROUPS = 16_384
-FAULT_OPERAND = -1
 
 
 class Client:

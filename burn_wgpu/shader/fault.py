@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from burn_wgpu.std.errors import BurnError, DivisionByZero, IndexOutOfRange
 
+FAULT_OPERAND = -1
+"""What a Launch names as operand for the device's fault words; its Plan has flags=True."""
+
 _codes: dict[tuple[str, str], int] = {}
 _names: list[tuple[str, str]] = [("", "")]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from burn_wgpu.backends.wgpu.device_ops import DeviceOps
 from burn_wgpu.backends.wgpu.elementwise import method_for
+from burn_wgpu.backends.wgpu.index_ops import IndexOps
 from burn_wgpu.backends.wgpu.movement_ops import MovementOps
 from burn_wgpu.contract.backend import Backend
 from burn_wgpu.contract.declare import install_elementwise
@@ -11,6 +12,7 @@ from burn_wgpu.contract.declare import install_elementwise
 
 class WgpuBackend(  # type: ignore[misc]  # the mixins take this backend's own tensors where the contract says any
     DeviceOps,
+    IndexOps,
     MovementOps,
     Backend,
 ):
