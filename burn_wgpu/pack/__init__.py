@@ -4,6 +4,7 @@
     cbor      a strict pull decoder and an encoder of shortest forms
     scalar    typed scalars
     metadata  descriptors, dtype and scheme spellings, limits
+    source    the bytes: a buffer, or a file read and mapped on demand
     reader    lazy access, zero-copy views
     writer    layout, streaming, atomic publication
     inspect   a report of everything in a file
@@ -23,8 +24,9 @@ from burn_wgpu.pack.errors import (
 )
 from burn_wgpu.pack.inspect import format_report, inspect_pack
 from burn_wgpu.pack.metadata import PackLimits, TensorInfo
-from burn_wgpu.pack.reader import PackReader, with_extension
+from burn_wgpu.pack.reader import PackReader
 from burn_wgpu.pack.scalar import Scalar, ScalarKind
+from burn_wgpu.pack.source import with_extension
 from burn_wgpu.pack.writer import PackEntry, PackPlan, pack_bytes, plan_pack, write_pack
 
 __all__ = [

@@ -10,19 +10,14 @@ inside the file, overlap. The limits for a tensor and a file, and the values of 
 
 from __future__ import annotations
 
-import errno
-import mmap
 import os
-import stat
-import threading
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import NoReturn
 
 import numpy as np
 
-from burn_wgpu.pack.errors import PackError, PackFault, PackFileError, PackLookupError, file_error, shown
+from burn_wgpu.pack.errors import PackError, PackFault, PackLookupError, shown
 from burn_wgpu.pack.metadata import (
     Metadata,
     PackLimits,
@@ -32,6 +27,7 @@ from burn_wgpu.pack.metadata import (
     payload_bytes,
 )
 from burn_wgpu.pack.scalar import Scalar
+from burn_wgpu.pack.source import NO_FILE, BytesSource, FileSource, Source
 from burn_wgpu.std.errors import ShapeError
 from burn_wgpu.std.quant import QFloat
 
@@ -39,30 +35,14 @@ MAGIC = b"NRUB"
 VERSION = 1
 HEADER_BYTES = 10
 ALIGNMENT = 256
-EXTENSION = ".bpk"
 
-_NO_FILE = "<bytes>"
 _WINDOW = 8 << 20
 _BOOL_WINDOW = 1 << 20
-_READ_MOST = 1 << 30
-"""Of one system call; Linux moves at most 2 GiB."""
 
 
 def align(offset: int) -> int:
     """The next multiple of 256."""
     return -(-offset // ALIGNMENT) * ALIGNMENT
-
-
-def with_extension(path: str | os.PathLike[str]) -> Path:
-    """The path with ".bpk" if its last part has no extension, by Burn's rule.
-
-    An extension is a dot that is not the first character of the name: "model" → "model.bpk", ".hidden" → ".hidden.bpk",
-    "model.v1" and "model." stay. A path without a file name ("..", "/") stays as well.
-    """
-    plain = Path(path)
-    if plain.name in ("", "..") or "." in plain.name[1:]:
-        return plain
-    return plain.with_name(plain.name + EXTENSION)
 
 
 class PackReader:
@@ -81,7 +61,7 @@ class PackReader:
 
     def __init__(
         self,
-        source: _Source,
+        source: Source,
         limits: PackLimits,
         size_bytes: int,
         data_start: int,
@@ -108,7 +88,7 @@ class PackReader:
 
         Raises PackFileError (PackNotFoundError if there is no such file), PackError for a file that breaks the format.
         """
-        source = _FileSource(path, exact)
+        source = FileSource(path, exact)
         try:
             return cls._load(source, limits or PackLimits())
         except BaseException:
@@ -117,13 +97,13 @@ class PackReader:
 
     @classmethod
     def from_bytes(
-        cls, data: bytes | bytearray | memoryview, *, name: str = _NO_FILE, limits: PackLimits | None = None
+        cls, data: bytes | bytearray | memoryview, *, name: str = NO_FILE, limits: PackLimits | None = None
     ) -> PackReader:
         """Reads a container that is in memory; `name` stands for the file in messages. The buffer is not copied."""
-        return cls._load(_BytesSource(data, name), limits or PackLimits())
+        return cls._load(BytesSource(data, name), limits or PackLimits())
 
     @classmethod
-    def _load(cls, source: _Source, limits: PackLimits) -> PackReader:
+    def _load(cls, source: Source, limits: PackLimits) -> PackReader:
         file, size = source.file, source.size_bytes
         header = source.read(0, min(HEADER_BYTES, size))
         if len(header) < HEADER_BYTES:
@@ -425,167 +405,3 @@ def _check_overlap(tensors: Mapping[str, TensorInfo], file: str) -> None:
                 found=f"[{before.start}, {before.end}] and [{after.start}, {after.end}]",
                 wanted="ranges without a common byte",
             )
-
-
-# Where the bytes are
-
-
-class _Source:
-    """Random access to the bytes of a container."""
-
-    file: str
-    size_bytes: int
-    is_file: bool
-    closed: bool = False
-
-    def read(self, start: int, length: int) -> bytes:
-        raise NotImplementedError
-
-    def view(self, start: int, length: int) -> memoryview:
-        raise NotImplementedError
-
-    def close(self) -> None:
-        self.closed = True
-
-    def check_open(self) -> None:
-        if self.closed:
-            raise PackError(
-                PackFault.CLOSED,
-                "the reader is closed; open the file anew, or read what you need before",
-                file=self.file,
-            )
-
-
-class _BytesSource(_Source):
-    is_file = False
-
-    def __init__(self, data: bytes | bytearray | memoryview, name: str) -> None:
-        self.file = name
-        try:
-            view = memoryview(data)
-            self._view = view.cast("B").toreadonly() if view.nbytes else memoryview(b"")
-        except (TypeError, ValueError) as error:
-            raise PackError(
-                PackFault.SOURCE,
-                f"this is no buffer of contiguous bytes: {error}",
-                file=name,
-                found=type(data).__name__,
-                wanted="bytes, bytearray or a contiguous memoryview",
-            ) from None
-        self.size_bytes = self._view.nbytes
-
-    def read(self, start: int, length: int) -> bytes:
-        self.check_open()
-        return bytes(self._view[start : start + length])
-
-    def view(self, start: int, length: int) -> memoryview:
-        self.check_open()
-        return self._view[start : start + length]
-
-    def close(self) -> None:
-        super().close()
-        self._view = memoryview(b"")
-
-
-class _FileSource(_Source):
-    """A regular file; mapped into memory when the first view is asked for."""
-
-    is_file = True
-
-    def __init__(self, path: str | os.PathLike[str], exact: bool) -> None:
-        self._lock = threading.Lock()
-        self._map: mmap.mmap | None = None
-        self._descriptor = -1
-        try:
-            text = os.fsdecode(path)
-        except TypeError:
-            raise PackError(
-                PackFault.SOURCE, "this is no path", found=type(path).__name__, wanted="str or os.PathLike"
-            ) from None
-        self.file = text
-        # Not blocking: a named pipe would otherwise hold us here until someone writes to it.
-        flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
-        try:
-            try:
-                self._descriptor = os.open(text, flags)
-            except FileNotFoundError:
-                longer = str(with_extension(text))
-                if exact or longer == str(Path(text)):
-                    raise
-                self._descriptor = os.open(longer, flags)
-                self.file = longer
-            status = os.fstat(self._descriptor)
-        except (OSError, ValueError) as error:
-            self.close()
-            raise file_error(error, "the file cannot be opened", self.file) from error
-        if not stat.S_ISREG(status.st_mode):
-            self.close()
-            raise PackFileError(
-                PackFault.IO, "only regular files can be opened; read other sources into memory first", file=self.file
-            )
-        self.size_bytes = status.st_size
-
-    def read(self, start: int, length: int) -> bytes:
-        self.check_open()
-        pieces, position, end = [], start, start + length
-        try:
-            while position < end:
-                piece = self._read_at(position, min(end - position, _READ_MOST))
-                if not piece:
-                    self._shrunk(os.fstat(self._descriptor).st_size)
-                pieces.append(piece)
-                position += len(piece)
-        except OSError as error:
-            if isinstance(error, PackError):
-                raise
-            raise file_error(error, "the file cannot be read", self.file) from error
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
-
-    def _read_at(self, position: int, length: int) -> bytes:
-        if hasattr(os, "pread"):
-            return os.pread(self._descriptor, length, position)
-        with self._lock:
-            os.lseek(self._descriptor, position, os.SEEK_SET)
-            return os.read(self._descriptor, length)
-
-    def view(self, start: int, length: int) -> memoryview:
-        self.check_open()
-        if length == 0:
-            return memoryview(b"")
-        try:
-            with self._lock:
-                size = os.fstat(self._descriptor).st_size
-                if size < self.size_bytes:
-                    self._shrunk(size)
-                if self._map is None:
-                    self._map = mmap.mmap(self._descriptor, self.size_bytes, access=mmap.ACCESS_READ)
-        except OSError as error:
-            if isinstance(error, PackError):
-                raise
-            raise file_error(error, "the file cannot be mapped into memory", self.file) from error
-        return memoryview(self._map)[start : start + length]
-
-    def _shrunk(self, size: int) -> NoReturn:
-        raise PackError(
-            PackFault.TRUNCATED,
-            "the file was shortened after it was opened",
-            file=self.file,
-            found=f"{size} bytes",
-            wanted=f"{self.size_bytes}",
-        )
-
-    def close(self) -> None:
-        super().close()
-        descriptor, self._descriptor = self._descriptor, -1
-        if descriptor >= 0:
-            try:
-                os.close(descriptor)
-            except OSError as error:
-                if error.errno != errno.EBADF:
-                    raise file_error(error, "the file cannot be closed", self.file) from error
-        # Dropped, not closed: views may still use the map, and the last of them unmaps it.
-        self._map = None
-
-    def __del__(self) -> None:
-        if getattr(self, "_descriptor", -1) >= 0:
-            self.close()

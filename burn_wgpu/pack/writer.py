@@ -26,8 +26,9 @@ import numpy as np
 from burn_wgpu.pack.cbor import UINT64_MAX
 from burn_wgpu.pack.errors import PackError, PackExistsError, PackFault, PackFileError, file_error, shown_path
 from burn_wgpu.pack.metadata import MAX_RANK, PackLimits, TensorInfo, dtype_spelling, encode_metadata, payload_bytes
-from burn_wgpu.pack.reader import HEADER_BYTES, MAGIC, VERSION, align, check_bools, with_extension
+from burn_wgpu.pack.reader import HEADER_BYTES, MAGIC, VERSION, align, check_bools
 from burn_wgpu.pack.scalar import Scalar
+from burn_wgpu.pack.source import with_extension
 from burn_wgpu.std.dtype import DType, dtype
 from burn_wgpu.std.errors import BurnError, ShapeError
 from burn_wgpu.std.quant import QFloat

@@ -13,7 +13,8 @@ import pytest
 
 from burn_wgpu.pack import PackEntry, Scalar, write_pack
 from burn_wgpu.std.dtype import ALL, BOOLS
-from burn_wgpu.std.quant import QFloat, QuantizedBytes, QuantScheme, QuantStore, QuantValue, ScaleDtype, quantize
+from burn_wgpu.std.quant import QFloat, QuantScheme, QuantStore, QuantValue, ScaleDtype
+from burn_wgpu.std.quantized import QuantizedBytes, quantize
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -18,7 +18,8 @@ import pytest
 from burn_wgpu.pack import PackError, PackFault, PackReader, Scalar, ScalarKind, pack_bytes
 from burn_wgpu.pack.metadata import dtype_spelling
 from burn_wgpu.std.dtype import BF16, bf16_to_float32
-from burn_wgpu.std.quant import QFloat, QuantizedBytes
+from burn_wgpu.std.quant import QFloat
+from burn_wgpu.std.quantized import QuantizedBytes
 
 FOLDER = Path(__file__).resolve().parent.parent / "data" / "burnpack"
 ROWS: list[dict[str, Any]] = json.loads((FOLDER / "index.json").read_text())["fixtures"]

@@ -22,12 +22,14 @@ from burn_wgpu.std.quant import (
     BlockLayout,
     BlockScale,
     QFloat,
-    QuantizedBytes,
     QuantMode,
     QuantScheme,
     QuantStore,
     QuantValue,
     ScaleDtype,
+)
+from burn_wgpu.std.quantized import (
+    QuantizedBytes,
     decode_scales,
     encode_scales,
     quantizable,
