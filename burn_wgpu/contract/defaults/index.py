@@ -93,7 +93,8 @@ def _as_rows(b: Any, data: TensorPrim, k: int) -> TensorPrim:
 def _row_numbers(b: Any, indices: IntPrim, shape: Sequence[int]) -> IntPrim:
     """indices [.., K] → [prod(..)]: the row-major number of each coordinate, −1 where one is outside its axis.
 
-    Without the −1 a coordinate past its axis would silently address the next row.
+    Without the −1 a coordinate past its axis would silently address the next row. A negative number stays negative:
+    −1 · size + coordinate < 0 for every coordinate inside.
     """
     k = indices.shape[-1]
     kind = I64 if prod(shape[:k]) > np.iinfo(np.int32).max else I32
@@ -104,6 +105,5 @@ def _row_numbers(b: Any, indices: IntPrim, shape: Sequence[int]) -> IntPrim:
     for axis in range(k):
         column = slice_dim(b, table, 1, Slice(axis, axis + 1))
         outside = b.bool_or(b.int_lower_elem(column, 0, stored), b.int_greater_equal_elem(column, shape[axis], stored))
-        outside = b.bool_or(outside, b.int_lower_elem(numbers, 0, stored))
         numbers = b.int_mask_fill(b.int_add(b.int_mul_scalar(numbers, shape[axis]), column), outside, -1)
     return b.int_reshape(numbers, (count,))  # type: ignore[no-any-return]

@@ -66,8 +66,9 @@ def test_halves_are_rounded_once(kind):
     x = np.random.default_rng(1).normal(size=2000)
     y = np.random.default_rng(2).normal(size=2000)
     a, b = floats(x, kind), floats(y, kind)
-    wide = read(a).astype(np.float32) * read(b).astype(np.float32)
-    same(B.float_mul(a, b), read(floats(wide, kind)))
+    u, v = read(a).astype(np.float32), read(b).astype(np.float32)
+    same(B.float_mul(a, b), read(floats(u * v, kind)))
+    same(B.sigmoid_backward(a, b), read(floats(v * u * (1 - u), kind)))
 
 
 def test_erf_known_values():

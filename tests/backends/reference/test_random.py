@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from burn_wgpu.backends.reference import ReferenceBackend, ReferenceDevice
-from burn_wgpu.backends.reference.random import philox4x32, philox_words
+from burn_wgpu.backends.reference.random import Stream, philox4x32, philox_words
 from burn_wgpu.std.distribution import Distribution
 from burn_wgpu.std.dtype import BF16, F16, F32, F64, I8, I32, I64, U8, U32, U64
 from tests.backends.reference.tools import read
@@ -125,6 +125,12 @@ def test_normal_numbers_are_finite_and_pairwise():
     radius = np.sqrt(-2 * np.log((float(words[0] >> 8) + 1) / 2**24))
     angle = 2 * np.pi * float(words[1] >> 8) / 2**24
     np.testing.assert_allclose(z[:2], [radius * np.cos(angle), radius * np.sin(angle)], rtol=1e-6)
+
+
+def test_the_smallest_and_largest_words_give_finite_normal_numbers(monkeypatch):
+    for word in (0, 2**32 - 1):
+        monkeypatch.setattr(Stream, "words", lambda self, count, word=word: np.full(count, word, np.uint32))
+        assert np.isfinite(draw((4,), Distribution.normal(0, 1), F32)).all()
 
 
 def test_bernoulli_of_0_and_1():
