@@ -1,7 +1,8 @@
 """Fourier transforms of any length as small matrix products (Cooley and Tukey 1965, in mixed radix).
 
-A length n = p·q is transformed as p columns and q rows with twiddle factors between; lengths without a factor that is
-small enough are one product with the n × n matrix. Phases are reduced modulo n as integers, so that they are exact.
+A length n = p·q is transformed as p columns and q rows with twiddle factors between; a length without a factor that is
+small enough is one product with the n × n matrix, so callers split long ones first (Bluestein). Phases are reduced
+modulo n as integers, so that they are exact.
 """
 
 from __future__ import annotations
@@ -104,8 +105,17 @@ def _product(b: Any, x: tuple[FloatPrim, FloatPrim], re: FloatPrim, im: FloatPri
     )
 
 
-@lru_cache(maxsize=64)
 def _matrix(n: int, sign: int) -> tuple[np.ndarray, np.ndarray]:
+    """Cosines and sines of the transform; only small ones are kept."""
+    return _small_matrix(n, sign) if n <= _DIRECT else _new_matrix(n, sign)
+
+
+@lru_cache(maxsize=2 * _DIRECT)
+def _small_matrix(n: int, sign: int) -> tuple[np.ndarray, np.ndarray]:
+    return _new_matrix(n, sign)
+
+
+def _new_matrix(n: int, sign: int) -> tuple[np.ndarray, np.ndarray]:
     angle = 2 * np.pi * sign * (np.outer(np.arange(n), np.arange(n)) % n) / n
     return np.cos(angle), np.sin(angle)
 

@@ -73,7 +73,8 @@ def connected_components_with_stats(
 ) -> tuple[IntPrim, ComponentStats]:
     labels = _labels(b, image, connectivity)
     count = int(labels.max(initial=0)) + 1
-    rows, columns = np.indices(labels.shape)
+    grid: Any = np.indices(labels.shape)
+    rows, columns = grid
     area = np.bincount(labels.reshape(-1), minlength=count)
 
     def extreme(update: np.ufunc, places: np.ndarray, start: int, absent: int) -> np.ndarray:
