@@ -6,6 +6,7 @@ from burn_wgpu.backends.wgpu.device_ops import DeviceOps
 from burn_wgpu.backends.wgpu.elementwise import method_for
 from burn_wgpu.backends.wgpu.index_ops import IndexOps
 from burn_wgpu.backends.wgpu.movement_ops import MovementOps
+from burn_wgpu.backends.wgpu.sort_ops import SortOps
 from burn_wgpu.contract.backend import Backend
 from burn_wgpu.contract.declare import install_elementwise
 
@@ -14,6 +15,7 @@ class WgpuBackend(  # type: ignore[misc]  # the mixins take this backend's own t
     DeviceOps,
     IndexOps,
     MovementOps,
+    SortOps,
     Backend,
 ):
     """Operations as WGSL compute shaders. Stateless: a tensor's device handle holds the queue, the pool and the plans."""

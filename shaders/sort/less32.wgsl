@@ -1,0 +1,2 @@
+// Whether a key of one word comes first.
+fn less(a: K, b: K) -> bool { return a < b; }
