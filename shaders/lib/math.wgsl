@@ -98,7 +98,8 @@ fn quotient(x: f32, y: f32) -> f32 {
     let m = magnitude(y);
     if (m > 0x7e000000u && m < INF_BITS) { return (x * 0.0625) / (y * 0.0625); }
     if (m < 0x00800000u && m != 0u) {
-        let q = ((x * 16777216.0) / f32(m)) * pow2(125);
+        let up = select(24, 100, magnitude(x) < ONE_BITS);
+        let q = ((x * pow2(up)) / f32(m)) * pow2(149 - up);
         return bitcast<f32>(bitcast<u32>(q) ^ (bitcast<u32>(y) & SIGN_BIT));
     }
     return x / y;
@@ -142,8 +143,10 @@ fn exp_tail(r: f32) -> f32 {
 fn exp_f32(x: f32) -> f32 {
     let bounded = clamp(x, -104.0, 89.0);
     let n = round(bounded * 1.44269504);
-    // ln 2 in two parts; the first has 9 bits, so that its product with n is exact.
-    let r = fma(n, 2.12194440e-4, fma(n, -0.693359375, bounded));
+    // ln 2 in two parts; the first has 9 bits, so that its product with n is exact. The way through an integer keeps a
+    // compiler from adding the parts up again.
+    let coarse = i32(fma(n, -0.693359375, bounded) * 1073741824.0);
+    let r = fma(n, 2.12194440e-4, f32(coarse) * pow2(-30));
     let result = scale(1.0 + (r + r * r * exp_tail(r)), i32(n));
     return select(result, x, is_nan(x));
 }
@@ -338,6 +341,7 @@ fn pow_positive(bits: u32, y: f32, whole: bool) -> f32 {
     var fraction = high_product(natural, 0xb8aa3b29u); // log2(e) · 2^31
     if (digits < 0) { fraction = wide_negate(fraction); }
     var log2 = vec2<u32>(fraction.x, fraction.y + (bitcast<u32>(parts.exponent) << 21u));
+    if ((log2.x | log2.y) == 0u) { return 1.0; }
     let log_negative = log2.y >= SIGN_BIT;
     if (log_negative) { log2 = wide_negate(log2); }
     // |y · log2 x| with 32 fraction bits.

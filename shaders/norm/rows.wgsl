@@ -1,0 +1,58 @@
+// out[o, u] = (x[o, u] − mean) / √(variance + eps) · gamma[u] + beta[u]: a team of TEAM invocations holds one row in
+// registers. The row is read once; the mean comes first, then the centred squares.
+//
+// A workgroup holds WORKGROUP / TEAM rows, an invocation PER pieces R of its row (four elements, or one).
+//
+//! needs R, keep_at, piece, put, total, scale, shift, WORKGROUP, TEAM, PER
+//! use lib/reduce_registers
+
+var<workgroup> sums: array<f32, WORKGROUP>;
+
+fn team_total(local: u32, mine: f32) -> f32 {
+    let lane = local % TEAM;
+    workgroupBarrier(); // the sums of the call before have been read
+    sums[local] = mine;
+    workgroupBarrier();
+    for (var s = TEAM / 2u; s > 0u; s = s / 2u) {
+        if (lane < s) {
+            sums[local] += sums[local + s];
+        }
+        workgroupBarrier();
+    }
+    return sums[local - lane];
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let index = group.x + group.y * params.groups_x;
+    let lane = local % TEAM;
+    let row = index * (WORKGROUP / TEAM) + local / TEAM;
+    let o = min(row, params.outputs - 1u);
+    let base = keep_at(o);
+    var v: array<R, PER>;
+    var sum = 0.0;
+    for (var k = 0u; k < PER; k++) {
+        v[k] = R(0.0);
+        if (lane + k * TEAM < params.units) {
+            v[k] = piece(base, lane + k * TEAM);
+            sum += total(v[k]);
+        }
+    }
+    let mean = team_total(local, sum) / params.count;
+    var squares = 0.0;
+    for (var k = 0u; k < PER; k++) {
+        if (lane + k * TEAM < params.units) {
+            v[k] = v[k] - R(mean);
+            squares += total(v[k] * v[k]);
+        }
+    }
+    let inverse = 1.0 / sqrt(team_total(local, squares) / params.count + params.eps);
+    if (row < params.outputs) {
+        for (var k = 0u; k < PER; k++) {
+            let u = lane + k * TEAM;
+            if (u < params.units) {
+                put(o, u, v[k] * R(inverse) * scale(u) + shift(u));
+            }
+        }
+    }
+}
