@@ -158,6 +158,17 @@ class Apply:
         value = "(i / (params.length * params.inner)) * params.inner + (i - i / params.inner * params.inner)"
         self.indices("owner4", value, 1 if lanes.inner % 4 == 0 else None)
 
+    def owner_of_channels(self, layout: Layout) -> None:
+        """`owner4`: the channels (axis 1) of four elements."""
+        channels, inner = layout.shape[1], prod(layout.shape[2:])
+        self.fields.add("channels", channels)
+        if inner == 1:
+            self.indices("owner4", "i - i / params.channels * params.channels", 1 if channels % 4 == 0 else None)
+            return
+        self.fields.add("inner", inner)
+        value = "i / params.inner - i / params.inner / params.channels * params.channels"
+        self.indices("owner4", value, 0 if inner % 4 == 0 else None)
+
     def key(self, file: str, out: DType) -> KernelKey:
         """Closes the prelude; the output is the last binding."""
         self.prelude.storage("out", out, "chunk")
