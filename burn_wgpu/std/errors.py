@@ -72,3 +72,11 @@ class OutOfMemoryError(DeviceError, MemoryError):
 
 class FormatError(BurnError, ValueError):
     """A file that breaks its format."""
+
+
+class UnsupportedDType(UnsupportedError, TypeError):
+    """A dtype that the device can neither store nor compute with."""
+
+
+class AlreadyInitialized(DeviceError):
+    """A device whose settings were fixed by its first operation."""

@@ -1,0 +1,282 @@
+"""Every check of a user's arguments to a tensor operation.
+
+A message is one sentence with the operation, the values and the rule; a second one says what to do. Below, in the
+contract and the backends, these things hold and are only asserted.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from burn_wgpu.std.dtype import DType
+from burn_wgpu.std.errors import ArgumentError, DeviceMismatch, DTypeError, IndexOutOfRange, ShapeError
+from burn_wgpu.std.layout import MAX_RANK, Shape
+
+if TYPE_CHECKING:
+    from burn_wgpu.std.data import TensorData
+    from burn_wgpu.tensor.tensor import Tensor
+
+_compatible: dict[tuple[Shape, Shape], Shape] = {}
+_KEPT = 4096
+
+
+# ------------------------------------------------------------------------------------------ operands together
+
+
+def operands(name: str, lhs: Tensor, rhs: Tensor) -> None:
+    """Both on one device, of one kind and dtype."""
+    same_device(name, lhs, rhs)
+    if lhs.kind != rhs.kind:
+        raise DTypeError(
+            f"{name}: lhs is of kind {lhs.kind} ({lhs.dtype}) and rhs of kind {rhs.kind} ({rhs.dtype}); "
+            f"the kinds must be equal. Convert one with .float(), .int() or .bool()"
+        )
+    if lhs.dtype is not rhs.dtype:
+        raise DTypeError(
+            f"{name}: lhs is {lhs.dtype} and rhs is {rhs.dtype}; the dtypes must be equal. "
+            f"Convert one with .cast('{lhs.dtype}')"
+        )
+
+
+def same_device(name: str, *tensors: Tensor) -> None:
+    first = tensors[0].device
+    for tensor in tensors[1:]:
+        device = tensor.device
+        if device is not first and device != first:
+            raise DeviceMismatch(
+                f"{name}: operands are on {first} and {device}; they must be on one device. "
+                f"Move one with .to_device('{first}')"
+            )
+
+
+def same_dtype(name: str, *tensors: Tensor) -> None:
+    first = tensors[0].dtype
+    for tensor in tensors[1:]:
+        if tensor.dtype is not first:
+            raise DTypeError(
+                f"{name}: operands are {first} and {tensor.dtype}; the dtypes must be equal. "
+                f"Convert one with .cast('{first}')"
+            )
+
+
+def kind(name: str, tensor: Tensor, what: str, *wanted: str) -> None:
+    """The tensor is of one of the kinds."""
+    if tensor.kind not in wanted:
+        remedy = " or ".join(f".{w}()" for w in wanted)
+        raise DTypeError(
+            f"{name}: {what} is of kind {tensor.kind} ({tensor.dtype}); it must be {' or '.join(wanted)}. "
+            f"Convert it with {remedy}"
+        )
+
+
+def broadcast(name: str, lhs: Shape, rhs: Shape) -> Shape:
+    """The common shape by NumPy's rule: aligned from the right, sizes equal or 1."""
+    key = (lhs, rhs)
+    found = _compatible.get(key)
+    if found is None:
+        n = max(len(lhs), len(rhs))
+        a, b = (1,) * (n - len(lhs)) + tuple(lhs), (1,) * (n - len(rhs)) + tuple(rhs)
+        for axis, (x, y) in enumerate(zip(a, b, strict=True)):
+            if x != y and x != 1 and y != 1:
+                raise ShapeError(
+                    f"{name}: shapes {list(lhs)} and {list(rhs)} disagree on axis {axis - n} ({x} and {y}); "
+                    f"sizes must be equal or 1"
+                )
+        found = tuple(y if x == 1 else x for x, y in zip(a, b, strict=True))
+        if len(_compatible) >= _KEPT:
+            _compatible.clear()
+        _compatible[key] = found
+    return found
+
+
+def broadcast_all(name: str, shapes: Sequence[Shape]) -> Shape:
+    """The common shape of any number of shapes."""
+    result: Shape = ()
+    for shape in shapes:
+        result = broadcast(name, result, shape)
+    return result
+
+
+def same_shape(name: str, lhs: Shape, rhs: Shape, what: str = "rhs") -> None:
+    if tuple(lhs) != tuple(rhs):
+        raise ShapeError(f"{name}: {what} has shape {list(rhs)}; it must be {list(lhs)}")
+
+
+# ------------------------------------------------------------------------------------------------------ axes
+
+
+def dim(name: str, value: int, rank: int, what: str = "dim") -> int:
+    """An axis, negatives counted from the end."""
+    try:
+        index = operator.index(value)
+    except TypeError:
+        raise DTypeError(f"{name}: {what} is {value!r}; it must be an int") from None
+    if not -rank <= index < rank:
+        if rank == 0:
+            raise ShapeError(f"{name}: {what} {index} of a tensor of rank 0, which has no axes")
+        raise ShapeError(
+            f"{name}: {what} {index} is out of range for rank {rank}; it must lie in {-rank} .. {rank - 1}"
+        )
+    return index + rank if index < 0 else index
+
+
+def dims(name: str, values: int | Iterable[int], rank: int, what: str = "dim") -> tuple[int, ...]:
+    """Unique axes."""
+    if not isinstance(values, Iterable):
+        values = (values,)
+    found = tuple(dim(name, v, rank, what) for v in values)
+    if len(set(found)) != len(found):
+        raise ShapeError(f"{name}: axes {list(found)} name one axis twice; each may occur once")
+    return found
+
+
+def rank(name: str, shape: Shape, at_least: int, what: str = "the tensor") -> None:
+    if len(shape) < at_least:
+        raise ShapeError(
+            f"{name}: {what} has shape {list(shape)} of rank {len(shape)}; the rank must be {at_least} or more"
+        )
+
+
+def exact_rank(name: str, tensor: Tensor, wanted: int, what: str) -> None:
+    if len(tensor.shape) != wanted:
+        raise ShapeError(
+            f"{name}: {what} has shape {list(tensor.shape)} of rank {len(tensor.shape)}; the rank must be {wanted}"
+        )
+
+
+# ---------------------------------------------------------------------------------------------------- shapes
+
+
+def integers(name: str, values: Sequence[Any], what: str = "shape") -> tuple[int, ...]:
+    """Ints given as f(2, 3), f((2, 3)) or f([2, 3])."""
+    if len(values) == 1 and not hasattr(values[0], "__index__"):
+        values = values[0]
+    try:
+        return tuple(operator.index(v) for v in values)
+    except TypeError:
+        raise DTypeError(f"{name}: {what} is {values!r}; it must be made of ints") from None
+
+
+def shape(name: str, value: Any) -> Shape:
+    """A shape for a new tensor: an int or a sequence of sizes, none negative."""
+    found = integers(name, (value,))
+    if any(n < 0 for n in found):
+        raise ShapeError(f"{name}: shape {list(found)} has a negative size")
+    if len(found) > MAX_RANK:
+        raise ShapeError(f"{name}: shape {list(found)} has rank {len(found)}; ranks go up to {MAX_RANK}")
+    return found
+
+
+def new_rank(name: str, rank: int) -> None:
+    if rank > MAX_RANK:
+        raise ShapeError(f"{name}: the result would have rank {rank}; ranks go up to {MAX_RANK}")
+
+
+def reshape(old: Shape, wanted: tuple[int, ...], name: str = "reshape") -> Shape:
+    """The target shape with its one −1 filled in; 0 is an empty axis."""
+    size = prod(old)
+    if any(n < -1 for n in wanted):
+        raise ShapeError(f"{name}: shape {list(wanted)} has a size below -1; -1 infers one axis")
+    holes = wanted.count(-1)
+    if holes > 1:
+        raise ShapeError(f"{name}: shape {list(wanted)} has {holes} axes of -1; at most one can be inferred")
+    if holes:
+        known = prod(n for n in wanted if n != -1)
+        if known == 0:
+            raise ShapeError(f"{name}: shape {list(wanted)} has -1 beside a size of 0, so -1 could be anything")
+        if size % known:
+            raise ShapeError(
+                f"{name}: {list(old)} has {size} elements, which do not divide into {list(wanted)} ({known} each)"
+            )
+        wanted = tuple(size // known if n == -1 else n for n in wanted)
+    elif prod(wanted) != size:
+        raise ShapeError(
+            f"{name}: {list(old)} has {size} elements and {list(wanted)} has {prod(wanted)}; the counts must be equal"
+        )
+    new_rank(name, len(wanted))
+    return wanted
+
+
+def expand(old: Shape, wanted: tuple[int, ...]) -> Shape:
+    """The target shape of expand: −1 keeps an axis, only axes of size 1 grow, new axes are leading."""
+    lead = len(wanted) - len(old)
+    if lead < 0:
+        raise ShapeError(f"expand: {list(old)} to {list(wanted)}; the target must not have fewer axes")
+    new_rank("expand", len(wanted))
+    found = []
+    for axis, size in enumerate(wanted):
+        if axis < lead:
+            if size < 0:
+                raise ShapeError(
+                    f"expand: {list(old)} to {list(wanted)}; -1 keeps an axis, but axis {axis} is new and needs a size"
+                )
+            found.append(size)
+            continue
+        have = old[axis - lead]
+        if size == -1:
+            found.append(have)
+        elif size == have or have == 1 and size >= 0:
+            found.append(size)
+        else:
+            raise ShapeError(
+                f"expand: {list(old)} to {list(wanted)}; axis {axis} of size {have} cannot become {size}, "
+                f"only axes of size 1 grow"
+            )
+    return tuple(found)
+
+
+# ---------------------------------------------------------------------------------------------------- values
+
+
+def fits(name: str, data: TensorData, target: DType) -> None:
+    """Every value can be held by an int dtype; floats are truncated."""
+    values = data.numpy()
+    if values.size == 0 or values.dtype == np.bool_:
+        return
+    info = np.iinfo(target.numpy)
+    low, high = values.min(), values.max()
+    if low != low or high != high:
+        raise ArgumentError(f"{name}: NaN is among the values, and the dtype {target} cannot hold it")
+    if int(info.min) <= _integer(low) and _integer(high) <= int(info.max):
+        return
+    wrong = low if _integer(low) < info.min else high
+    raise ArgumentError(
+        f"{name}: the value {wrong} does not fit into {target} ({info.min} .. {info.max}). "
+        f"Give a wider dtype, for example dtype='i64'"
+    )
+
+
+def _integer(value: Any) -> float | int:
+    return float(value) if value in (float("inf"), float("-inf")) else int(value)
+
+
+def positive(name: str, value: int, what: str) -> int:
+    try:
+        index = operator.index(value)
+    except TypeError:
+        raise DTypeError(f"{name}: {what} is {value!r}; it must be an int") from None
+    if index < 1:
+        raise ArgumentError(f"{name}: {what} is {index}; it must be at least 1")
+    return index
+
+
+def host_indices(name: str, values: np.ndarray, size: int) -> None:
+    """Indices that came from the host lie on the axis."""
+    if values.size == 0:
+        return
+    low, high = int(values.min()), int(values.max())
+    if low < 0 or high >= size:
+        wrong = low if low < 0 else high
+        raise IndexOutOfRange(
+            f"{name}: index {wrong} is out of range for an axis of size {size}; indices run from 0 to {size - 1}"
+        )
+
+
+def not_empty(name: str, tensors: Sequence[Tensor]) -> None:
+    if not tensors:
+        raise ArgumentError(f"{name}: the list of tensors is empty; it needs at least one")

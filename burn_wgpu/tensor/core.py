@@ -1,0 +1,232 @@
+"""What every tensor method stands on: the tensor's slots, wrapping of results, and the road of an operation.
+
+An operation on operands of one device, kind, dtype and shape is the fast road: a few identity tests and the contract
+call. Everything else (numbers of other types, arrays, broadcasting, errors) is the slow road, in functions of its own.
+"""
+
+from __future__ import annotations
+
+import numbers
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from burn_wgpu.device import Device, Kind, KindOps
+from burn_wgpu.std.data import TensorData
+from burn_wgpu.std.dtype import DType
+from burn_wgpu.std.errors import DTypeError
+from burn_wgpu.std.layout import Shape
+from burn_wgpu.tensor import check
+
+if TYPE_CHECKING:
+    from burn_wgpu.contract.types import TensorPrim
+    from burn_wgpu.tensor.tensor import Tensor
+
+Number: TypeAlias = int | float | np.number[Any] | np.bool_
+Operand: TypeAlias = "Tensor | Number | np.ndarray[Any, Any]"
+
+_new = object.__new__
+_class: Any = None
+
+
+class Core:
+    """The slots of a tensor: the backend's primitive, and the table of functions of its device and kind."""
+
+    __slots__ = ("__weakref__", "_ops", "primitive")
+
+    primitive: TensorPrim
+    _ops: KindOps
+
+    @property
+    def kind(self) -> Kind:
+        """ "float", "int" or "bool"; a quantized tensor is "float"."""
+        return self._ops.kind
+
+    @property
+    def device(self) -> Device:
+        return self._ops.device
+
+    @property
+    def dtype(self) -> DType:
+        return self.primitive.dtype
+
+    @property
+    def shape(self) -> Shape:
+        return self.primitive.shape
+
+    @property
+    def rank(self) -> int:
+        """The number of axes."""
+        return len(self.primitive.shape)
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes, as NumPy calls it."""
+        return len(self.primitive.shape)
+
+
+def register(tensor_class: type) -> None:
+    """Says which class results have; called once, where it is defined."""
+    global _class
+    _class = tensor_class
+
+
+def wrap(primitive: TensorPrim, ops: KindOps) -> Tensor:
+    """A primitive of the device and kind of `ops` as a tensor."""
+    tensor: Tensor = _new(_class)
+    tensor.primitive = primitive
+    tensor._ops = ops
+    return tensor
+
+
+def wrap_kind(primitive: TensorPrim, ops: KindOps) -> Tensor:
+    """A primitive as a tensor of the kind of its dtype, on the device of `ops`."""
+    dtype = primitive.dtype
+    if dtype.kind == "qfloat":
+        return wrap(primitive, ops.device.quantized_ops)
+    return wrap(primitive, ops.of("float" if dtype.is_float else "int" if dtype.is_int else "bool"))
+
+
+# ------------------------------------------------------------------------------------------------ operations
+
+
+def unary(tensor: Tensor, name: str) -> Tensor:
+    """`name` of one tensor; the result has its kind."""
+    ops = tensor._ops
+    result: Tensor = _new(_class)
+    result.primitive = getattr(ops, name)(tensor.primitive)
+    result._ops = ops
+    return result
+
+
+def binary(lhs: Tensor, rhs: Any, name: str, scalar: str | None) -> Tensor:
+    """`name` of two tensors, or `scalar` of a tensor and a number; the result has lhs's kind.
+
+    NotImplemented for what is no operand, so that operators may ask the other side.
+    """
+    ops = lhs._ops
+    if type(rhs) is _class:
+        if rhs._ops is ops:
+            p, q = lhs.primitive, rhs.primitive
+            if p.shape == q.shape and p.dtype is q.dtype:
+                result: Tensor = _new(_class)
+                result.primitive = getattr(ops, name)(p, q)
+                result._ops = ops
+                return result
+    elif scalar is not None and (type(rhs) is float or type(rhs) is int):
+        result = _new(_class)
+        result.primitive = getattr(ops, scalar)(lhs.primitive, rhs)
+        result._ops = ops
+        return result
+    return _binary(lhs, rhs, name, scalar)
+
+
+def _binary(lhs: Tensor, rhs: Any, name: str, scalar: str | None) -> Tensor:
+    found = operand(name, rhs, lhs)
+    if found is None:
+        return NotImplemented  # type: ignore[no-any-return]
+    ops = lhs._ops
+    if not isinstance(found, Core):
+        if scalar is not None:
+            return wrap(getattr(ops, scalar)(lhs.primitive, found), ops)
+        found = constant(lhs, found)
+    function = getattr(ops, name)
+    check.operands(name, lhs, found)
+    p, q = broadcast(name, lhs, found)
+    return wrap(function(p, q), ops)
+
+
+def compare(lhs: Tensor, rhs: Any, name: str, scalar: str) -> Tensor:
+    """As `binary`, with a bool result."""
+    ops = lhs._ops
+    if type(rhs) is _class:
+        if rhs._ops is ops:
+            p, q = lhs.primitive, rhs.primitive
+            if p.shape == q.shape and p.dtype is q.dtype:
+                return _compared(ops, getattr(ops, name), p, q)
+    elif type(rhs) is float or type(rhs) is int:
+        return _compared(ops, getattr(ops, scalar), lhs.primitive, rhs)
+    found = operand(name, rhs, lhs)
+    if found is None:
+        return NotImplemented  # type: ignore[no-any-return]
+    if not isinstance(found, Core):
+        return _compared(ops, getattr(ops, scalar), lhs.primitive, found)
+    function = getattr(ops, name)
+    check.operands(name, lhs, found)
+    return _compared(ops, function, *broadcast(name, lhs, found))
+
+
+def _compared(ops: KindOps, function: Any, lhs: Any, rhs: Any) -> Tensor:
+    if ops.kind == "bool":
+        return wrap(function(lhs, rhs), ops)
+    return wrap(function(lhs, rhs, ops.bool_dtype), ops.of("bool"))
+
+
+def method(result: Tensor, name: str, rhs: object) -> Tensor:
+    """The result of a binary function called by its name, where NotImplemented is an error."""
+    if result is NotImplemented:
+        raise DTypeError(
+            f"{name}: the right operand is {type(rhs).__name__}; it must be a tensor, a number or a NumPy array"
+        )
+    return result
+
+
+# -------------------------------------------------------------------------------------------------- operands
+
+
+def operand(name: str, value: object, like: Tensor) -> Tensor | int | float | None:
+    """A tensor, or a Python number; an array becomes a tensor on `like`'s device. None for anything else."""
+    if isinstance(value, Core):
+        return value  # type: ignore[return-value]
+    if isinstance(value, np.ndarray):
+        return from_array(name, value, like)
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, (int, float)):
+        return value
+    if isinstance(value, numbers.Real):
+        return float(value)
+    return None
+
+
+def from_array(name: str, value: np.ndarray, like: Tensor) -> Tensor:
+    """An array beside a tensor takes the tensor's dtype; a float array needs a float tensor, bools a bool one."""
+    kind = {"f": "float", "i": "int", "u": "int", "b": "bool"}.get(value.dtype.kind)
+    if kind is None or kind != like.kind and not (kind == "int" and like.kind == "float"):
+        raise DTypeError(
+            f"{name}: a NumPy array of {value.dtype} beside a tensor of {like.dtype}; "
+            f"make a tensor of it first: Tensor(array)"
+        )
+    return from_host(name, TensorData.of(value), like.device, like.kind, like.dtype)
+
+
+def constant(like: Tensor, value: int | float) -> Tensor:
+    """A tensor of `like`'s rank and dtype that holds one number."""
+    ops = like._ops
+    shape = (1,) * len(like.shape)
+    if ops.kind == "bool":
+        make = ops.ones if value else ops.zeros
+        return wrap(make(shape, ops.handle, like.dtype), ops)
+    return wrap(ops.full(shape, value, ops.handle, like.dtype), ops)
+
+
+def from_host(name: str, data: TensorData, device: Device, kind: Kind, dtype: DType) -> Tensor:
+    """Host data as a tensor of the dtype. Raises ArgumentError for a number that an int dtype cannot hold."""
+    ops = device.ops(kind)
+    if data.dtype is not dtype:
+        if kind == "int":
+            check.fits(name, data, dtype)
+        data = data.convert(dtype)
+    return wrap(ops.from_data(data, ops.handle), ops)
+
+
+def broadcast(name: str, lhs: Tensor, rhs: Tensor) -> tuple[TensorPrim, TensorPrim]:
+    """The primitives with equal ranks: missing leading axes get size 1. Raises ShapeError."""
+    p, q = lhs.primitive, rhs.primitive
+    check.broadcast(name, p.shape, q.shape)
+    m, n = len(p.shape), len(q.shape)
+    if m < n:
+        p = lhs._ops.reshape(p, (1,) * (n - m) + tuple(p.shape))
+    elif n < m:
+        q = rhs._ops.reshape(q, (1,) * (m - n) + tuple(q.shape))
+    return p, q

@@ -1,0 +1,616 @@
+"""Methods of float and int tensors: arithmetic, comparison, reductions, order."""
+# A mixin of Tensor names its self: mypy wants a supertype there.
+# mypy: disable-error-code="misc"
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from burn_wgpu.contract.options import PadMode
+from burn_wgpu.std.data import TensorData
+from burn_wgpu.std.errors import ArgumentError, DTypeError, ShapeError
+from burn_wgpu.tensor import check
+from burn_wgpu.tensor.base import _squeeze
+from burn_wgpu.tensor.core import Operand, binary, compare, constant, method, operand, unary, wrap
+
+if TYPE_CHECKING:
+    from burn_wgpu.tensor.tensor import Tensor
+
+Dims = int | Sequence[int] | None
+
+
+class Numeric:
+    """What float and int tensors have in common. A bool tensor raises DTypeError: convert it first."""
+
+    __slots__ = ()
+
+    # ------------------------------------------------------------------------------------------- arithmetic
+
+    def __add__(self: Tensor, other: Operand) -> Tensor:
+        return binary(self, other, "add", "add_scalar")
+
+    __radd__ = __add__
+
+    def __sub__(self: Tensor, other: Operand) -> Tensor:
+        return binary(self, other, "sub", "sub_scalar")
+
+    def __rsub__(self: Tensor, other: Operand) -> Tensor:
+        if type(other) is float or type(other) is int:
+            return unary(self, "neg").__add__(other)
+        return _reflected(self, other, "sub", "sub_scalar")
+
+    def __mul__(self: Tensor, other: Operand) -> Tensor:
+        return binary(self, other, "mul", "mul_scalar")
+
+    __rmul__ = __mul__
+
+    def __truediv__(self: Tensor, other: Operand) -> Tensor:
+        return binary(self, other, "div", "div_scalar")
+
+    def __rtruediv__(self: Tensor, other: Operand) -> Tensor:
+        if self.kind == "float" and (type(other) is float or type(other) is int):
+            inverse = unary(self, "recip")
+            return inverse if other == 1 else inverse.__mul__(other)
+        return _reflected(self, other, "div", "div_scalar")
+
+    def __floordiv__(self: Tensor, other: Operand) -> Tensor:
+        """⌊self / other⌋, as Python's //, for negative operands too."""
+        rest = binary(self, other, "remainder", "remainder_scalar")
+        if rest is NotImplemented:
+            return rest
+        # self − rest is a multiple of other; what is left of rounding goes.
+        whole = binary(binary(self, rest, "sub", None), other, "div", "div_scalar")
+        return whole if self.kind == "int" else unary(whole, "round")
+
+    def __rfloordiv__(self: Tensor, other: Operand) -> Tensor:
+        found = operand("floordiv", other, self)
+        if found is None:
+            return NotImplemented
+        return (constant(self, found) if isinstance(found, (int, float)) else found).__floordiv__(self)
+
+    def __mod__(self: Tensor, other: Operand) -> Tensor:
+        return binary(self, other, "remainder", "remainder_scalar")
+
+    def __rmod__(self: Tensor, other: Operand) -> Tensor:
+        return _reflected(self, other, "remainder", "remainder_scalar")
+
+    def __divmod__(self: Tensor, other: Operand) -> tuple[Tensor, Tensor]:
+        return self.__floordiv__(other), self.__mod__(other)
+
+    def __pow__(self: Tensor, other: Operand) -> Tensor:
+        return _power(self, other)
+
+    def __rpow__(self: Tensor, other: Operand) -> Tensor:
+        return _reflected(self, other, "powf" if self.kind == "float" else "powi", None)
+
+    def __matmul__(self: Tensor, other: Tensor | np.ndarray) -> Tensor:
+        return _matmul(self, other)
+
+    def __rmatmul__(self: Tensor, other: np.ndarray) -> Tensor:
+        found = operand("matmul", other, self)
+        return NotImplemented if found is None or isinstance(found, (int, float)) else _matmul(found, self)
+
+    def __neg__(self: Tensor) -> Tensor:
+        return unary(self, "neg")
+
+    def __pos__(self: Tensor) -> Tensor:
+        return self
+
+    def __abs__(self: Tensor) -> Tensor:
+        return unary(self, "abs")
+
+    def add(self: Tensor, other: Operand) -> Tensor:
+        """self + other, broadcasting; ints wrap."""
+        return method(binary(self, other, "add", "add_scalar"), "add", other)
+
+    def sub(self: Tensor, other: Operand) -> Tensor:
+        """self − other, broadcasting; ints wrap."""
+        return method(binary(self, other, "sub", "sub_scalar"), "sub", other)
+
+    def mul(self: Tensor, other: Operand) -> Tensor:
+        """self · other, broadcasting; ints wrap."""
+        return method(binary(self, other, "mul", "mul_scalar"), "mul", other)
+
+    def div(self: Tensor, other: Operand) -> Tensor:
+        """self / other, broadcasting. Ints truncate toward zero and raise DivisionByZero, perhaps at the next sync."""
+        return method(binary(self, other, "div", "div_scalar"), "div", other)
+
+    def remainder(self: Tensor, other: Operand) -> Tensor:
+        """self − ⌊self / other⌋·other, with the sign of other, as Python's %."""
+        return method(binary(self, other, "remainder", "remainder_scalar"), "remainder", other)
+
+    def floor_divide(self: Tensor, other: Operand) -> Tensor:
+        """⌊self / other⌋, as Python's //."""
+        return method(self.__floordiv__(other), "floor_divide", other)
+
+    add_scalar, sub_scalar, mul_scalar, div_scalar, remainder_scalar = add, sub, mul, div, remainder
+
+    def neg(self: Tensor) -> Tensor:
+        """−x."""
+        return unary(self, "neg")
+
+    def sign(self: Tensor) -> Tensor:
+        """−1, 0 or 1; 0 for NaN."""
+        return unary(self, "sign")
+
+    def abs(self: Tensor) -> Tensor:
+        """|x|; the smallest int stays as it is."""
+        return unary(self, "abs")
+
+    def square(self: Tensor) -> Tensor:
+        """x · x."""
+        if self.kind == "int":
+            return unary(self, "square")
+        return binary(self, self, "mul", None)
+
+    def powi(self: Tensor, other: Operand) -> Tensor:
+        """self to an integer power: an int tensor (for floats, a float one of self's dtype too) or an int.
+
+        Int results are exact and wrap; a negative number as exponent of ints is an ArgumentError.
+        """
+        return method(_power(self, other), "powi", other)
+
+    powi_scalar = powi
+
+    # ----------------------------------------------------------------------------------------- ordered pairs
+
+    def greater(self: Tensor, other: Operand) -> Tensor:
+        """self > other, a bool tensor; false where a NaN is."""
+        return method(compare(self, other, "greater", "greater_elem"), "greater", other)
+
+    def greater_equal(self: Tensor, other: Operand) -> Tensor:
+        """self ≥ other, a bool tensor."""
+        return method(compare(self, other, "greater_equal", "greater_equal_elem"), "greater_equal", other)
+
+    def lower(self: Tensor, other: Operand) -> Tensor:
+        """self < other, a bool tensor."""
+        return method(compare(self, other, "lower", "lower_elem"), "lower", other)
+
+    def lower_equal(self: Tensor, other: Operand) -> Tensor:
+        """self ≤ other, a bool tensor."""
+        return method(compare(self, other, "lower_equal", "lower_equal_elem"), "lower_equal", other)
+
+    greater_scalar = greater_elem = greater
+    greater_equal_scalar = greater_equal_elem = greater_equal
+    lower_scalar = lower_elem = lower
+    lower_equal_scalar = lower_equal_elem = lower_equal
+
+    def __gt__(self: Tensor, other: Operand) -> Tensor:
+        return compare(self, other, "greater", "greater_elem")
+
+    def __ge__(self: Tensor, other: Operand) -> Tensor:
+        return compare(self, other, "greater_equal", "greater_equal_elem")
+
+    def __lt__(self: Tensor, other: Operand) -> Tensor:
+        return compare(self, other, "lower", "lower_elem")
+
+    def __le__(self: Tensor, other: Operand) -> Tensor:
+        return compare(self, other, "lower_equal", "lower_equal_elem")
+
+    def max_pair(self: Tensor, other: Tensor) -> Tensor:
+        """The larger of both, elementwise; NaN on either side gives NaN."""
+        return _pair(self, other, "max_pair", "lower")
+
+    def min_pair(self: Tensor, other: Tensor) -> Tensor:
+        """The smaller of both, elementwise; NaN on either side gives NaN."""
+        return _pair(self, other, "min_pair", "greater")
+
+    maximum, minimum = max_pair, min_pair
+
+    def clamp(self: Tensor, min: float | None = None, max: float | None = None) -> Tensor:
+        """x limited to min … max, either of which may be left out; NaN stays NaN. min above max is an error."""
+        if min is None or max is None:
+            if min is None and max is None:
+                raise ArgumentError("clamp: neither min nor max is given; give at least one")
+            return self.clamp_min(min) if max is None else self.clamp_max(max)  # type: ignore[arg-type]
+        if min > max:
+            raise ArgumentError(f"clamp: min is {min} and max is {max}; min must not exceed max")
+        return wrap(self._ops.clamp(self.primitive, min, max), self._ops)
+
+    def clamp_min(self: Tensor, min: float) -> Tensor:
+        """max(x, min); NaN on either side gives NaN."""
+        return wrap(self._ops.clamp_min(self.primitive, _number("clamp_min", min)), self._ops)
+
+    def clamp_max(self: Tensor, max: float) -> Tensor:
+        """min(x, max); NaN on either side gives NaN."""
+        return wrap(self._ops.clamp_max(self.primitive, _number("clamp_max", max)), self._ops)
+
+    # ------------------------------------------------------------------------------------------- reductions
+
+    def sum(self: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+        """The sum of all elements ([1]), or along axes, which go unless keepdim; 0 of none."""
+        return _whole(self, "sum") if dim is None else _reduce(self, "sum", dim, keepdim)
+
+    def mean(self: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+        """The mean of all elements ([1]), or along axes, which go unless keepdim. Ints truncate; NaN of no floats."""
+        return _whole(self, "mean") if dim is None else _reduce(self, "mean", dim, keepdim)
+
+    def prod(self: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+        """The product of all elements ([1]), or along axes, which go unless keepdim; 1 of none."""
+        return _whole(self, "prod") if dim is None else _reduce(self, "prod", dim, keepdim)
+
+    def max(self: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+        """The maximum of all elements ([1]), or along axes, which go unless keepdim. NaN wins; ShapeError of none."""
+        return _whole(self, "max") if dim is None else _reduce(self, "max", dim, keepdim)
+
+    def min(self: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+        """The minimum of all elements ([1]), or along axes, which go unless keepdim. NaN wins; ShapeError of none."""
+        return _whole(self, "min") if dim is None else _reduce(self, "min", dim, keepdim)
+
+    def max_abs(self: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+        """The largest |x| of all elements ([1]), or along axes, which go unless keepdim. NaN wins."""
+        return _whole(self, "max_abs") if dim is None else _reduce(self, "max_abs", dim, keepdim)
+
+    def sum_dim(self: Tensor, dim: int) -> Tensor:
+        """The sum along an axis, which is kept with size 1."""
+        return _along(self, "sum_dim", dim)
+
+    def mean_dim(self: Tensor, dim: int) -> Tensor:
+        """The mean along an axis, which is kept with size 1."""
+        return _along(self, "mean_dim", dim)
+
+    def prod_dim(self: Tensor, dim: int) -> Tensor:
+        """The product along an axis, which is kept with size 1."""
+        return _along(self, "prod_dim", dim)
+
+    def max_dim(self: Tensor, dim: int) -> Tensor:
+        """The maximum along an axis, which is kept with size 1."""
+        return _along(self, "max_dim", dim)
+
+    def min_dim(self: Tensor, dim: int) -> Tensor:
+        """The minimum along an axis, which is kept with size 1."""
+        return _along(self, "min_dim", dim)
+
+    def max_abs_dim(self: Tensor, dim: int) -> Tensor:
+        """The largest |x| along an axis, which is kept with size 1."""
+        return _along(self, "max_abs_dim", dim)
+
+    def sum_dims(self: Tensor, dims: Sequence[int]) -> Tensor:
+        """The sum along several axes, which are kept with size 1."""
+        return _reduce(self, "sum", dims, True)
+
+    def mean_dims(self: Tensor, dims: Sequence[int]) -> Tensor:
+        """The mean along several axes, which are kept with size 1."""
+        return _reduce(self, "mean", dims, True)
+
+    def prod_dims(self: Tensor, dims: Sequence[int]) -> Tensor:
+        """The product along several axes, which are kept with size 1."""
+        return _reduce(self, "prod", dims, True)
+
+    def max_dims(self: Tensor, dims: Sequence[int]) -> Tensor:
+        """The maximum along several axes, which are kept with size 1."""
+        return _reduce(self, "max", dims, True)
+
+    def min_dims(self: Tensor, dims: Sequence[int]) -> Tensor:
+        """The minimum along several axes, which are kept with size 1."""
+        return _reduce(self, "min", dims, True)
+
+    def max_abs_dims(self: Tensor, dims: Sequence[int]) -> Tensor:
+        """The largest |x| along several axes, kept with size 1; |x| itself for no axes."""
+        return _reduce(self, "max_abs", dims, True)
+
+    def sum_dims_squeeze(self: Tensor, dims: Sequence[int]) -> Tensor:
+        """The sum along several axes, which go."""
+        return _reduce(self, "sum", dims, False)
+
+    def max_dim_with_indices(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+        """(max_dim, argmax): the axis is kept with size 1."""
+        return _with_indices(self, "max_dim_with_indices", dim)
+
+    def min_dim_with_indices(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+        """(min_dim, argmin): the axis is kept with size 1."""
+        return _with_indices(self, "min_dim_with_indices", dim)
+
+    def argmax(self: Tensor, dim: int, keepdim: bool = True) -> Tensor:
+        """The index of the maximum along an axis, kept with size 1 unless keepdim is False: the lowest on ties.
+
+        The first NaN wins.
+        """
+        return _arg(self, "argmax", dim, keepdim)
+
+    def argmin(self: Tensor, dim: int, keepdim: bool = True) -> Tensor:
+        """The index of the minimum along an axis, with the rules of argmax."""
+        return _arg(self, "argmin", dim, keepdim)
+
+    def cumsum(self: Tensor, dim: int) -> Tensor:
+        """Running sums along an axis."""
+        return _along(self, "cumsum", dim)
+
+    def cumprod(self: Tensor, dim: int) -> Tensor:
+        """Running products along an axis."""
+        return _along(self, "cumprod", dim)
+
+    def cummin(self: Tensor, dim: int) -> Tensor:
+        """Running minima along an axis; from the first NaN on, NaN."""
+        return _along(self, "cummin", dim)
+
+    def cummax(self: Tensor, dim: int) -> Tensor:
+        """Running maxima along an axis; from the first NaN on, NaN."""
+        return _along(self, "cummax", dim)
+
+    # ------------------------------------------------------------------------------------------------ order
+
+    def sort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
+        """Sorted along an axis, stable; NaN is the largest, −0 equals +0."""
+        axis = check.dim("sort", dim, self.rank)
+        return wrap(self._ops.sort(self.primitive, axis, descending), self._ops)
+
+    def sort_descending(self: Tensor, dim: int = -1) -> Tensor:
+        """Sorted along an axis, the largest first."""
+        return self.sort(dim, True)
+
+    def sort_with_indices(self: Tensor, dim: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
+        """(sort, argsort)."""
+        return _with_indices(self, "sort_with_indices", dim, descending)
+
+    def sort_descending_with_indices(self: Tensor, dim: int = -1) -> tuple[Tensor, Tensor]:
+        """(sort_descending, argsort_descending)."""
+        return _with_indices(self, "sort_with_indices", dim, True)
+
+    def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
+        """The permutation along an axis that sorts; equal elements keep their order."""
+        axis, ops = check.dim("argsort", dim, self.rank), self._ops
+        return wrap(ops.argsort(self.primitive, axis, descending, *_index_dtype(self)), ops.of("int"))
+
+    def argsort_descending(self: Tensor, dim: int = -1) -> Tensor:
+        """The permutation along an axis that sorts, the largest first."""
+        return self.argsort(dim, True)
+
+    def topk(self: Tensor, k: int, dim: int = -1) -> Tensor:
+        """The k largest along an axis, the largest first."""
+        axis = _k("topk", self, k, dim)
+        return wrap(self._ops.topk(self.primitive, axis, k), self._ops)
+
+    def topk_with_indices(self: Tensor, k: int, dim: int = -1) -> tuple[Tensor, Tensor]:
+        """(topk, argtopk)."""
+        axis, ops = _k("topk_with_indices", self, k, dim), self._ops
+        values, indices = ops.topk_with_indices(self.primitive, axis, k, *_index_dtype(self))
+        return wrap(values, ops), wrap(indices, ops.of("int"))
+
+    def argtopk(self: Tensor, k: int, dim: int = -1) -> Tensor:
+        """The indices of the k largest along an axis, the largest first, ties by lowest index."""
+        axis, ops = _k("argtopk", self, k, dim), self._ops
+        return wrap(ops.argtopk(self.primitive, axis, k, *_index_dtype(self)), ops.of("int"))
+
+    def one_hot(self: Tensor, num_classes: int) -> Tensor:
+        """[*shape, num_classes]: 1 at the class that the element names, else 0; self's dtype.
+
+        Classes from −num_classes to num_classes − 1, negatives count from the end; others raise IndexOutOfRange.
+        Waits for the device.
+        """
+        _no_quantized("one_hot", self)
+        if check.positive("one_hot", num_classes, "num_classes") < 2:
+            raise ArgumentError(f"one_hot: num_classes is {num_classes}; it must be at least 2")
+        classes = self.to_data().numpy().astype(np.float64)
+        wrong = classes[~((classes >= -num_classes) & (classes < num_classes))]
+        if wrong.size:
+            from burn_wgpu.std.errors import IndexOutOfRange
+
+            raise IndexOutOfRange(
+                f"one_hot: class {wrong.reshape(-1)[0]:g} with num_classes {num_classes}; "
+                f"classes run from {-num_classes} to {num_classes - 1}"
+            )
+        return self.one_hot_fill(num_classes, 1, 0, -1)
+
+    def one_hot_fill(self: Tensor, num_classes: int, on_value: float, off_value: float, axis: int = -1) -> Tensor:
+        """A new axis of num_classes at `axis`: on_value at the class that the element names, else off_value.
+
+        Negative classes count from the end, floats are truncated, classes out of range and NaN give off_value only.
+        """
+        _no_quantized("one_hot_fill", self)
+        if num_classes < 0:
+            raise ArgumentError(f"one_hot_fill: num_classes is {num_classes}; it must not be negative")
+        at = check.dim("one_hot_fill", axis, self.rank + 1, "axis")
+        shape = (1,) * at + (num_classes,) + (1,) * (self.rank - at)
+        numbers = TensorData.of(np.arange(num_classes, dtype=np.int64).reshape(shape)).convert(self.dtype)
+        ops = self._ops
+        classes = wrap(ops.from_data(numbers, ops.handle), ops)
+        wanted = (unary(self, "trunc") if self.kind == "float" else self).unsqueeze_dim(at)
+        hit = wanted.equal(classes).bool_or(wanted.add(num_classes).equal(classes))
+        return constant(hit.cast(self.dtype), off_value).expand(hit.shape).mask_fill(hit, on_value)
+
+    # ------------------------------------------------------------------------------------- matrices and pads
+
+    def matmul(self: Tensor, other: Tensor | np.ndarray) -> Tensor:
+        """The matrix product over the last two axes; leading axes broadcast.
+
+        self [.., m, k], other [.., k, n] → [.., m, n]; an operand of rank 1 is a row on the left, a column on the
+        right, and its axis goes. Accumulates in float32 whatever the float dtype.
+        """
+        return method(_matmul(self, other), "matmul", other)
+
+    def dot(self: Tensor, other: Tensor) -> Tensor:
+        """Σ self · other of two tensors of rank 1 and equal size → [1]."""
+        check.exact_rank("dot", self, 1, "lhs")
+        check.exact_rank("dot", other, 1, "rhs")
+        if self.shape != other.shape:
+            raise ShapeError(f"dot: lhs has {self.shape[0]} elements and rhs {other.shape[0]}; the sizes must be equal")
+        return self.mul(other).sum()
+
+    def triu(self: Tensor, diagonal: int = 0) -> Tensor:
+        """The upper triangle of the last two axes from the diagonal on; 0 elsewhere."""
+        check.rank("triu", self.shape, 2)
+        return self.mask_fill(type(self).triu_mask(self.shape[-2:], diagonal, self.device), 0)
+
+    def tril(self: Tensor, diagonal: int = 0) -> Tensor:
+        """The lower triangle of the last two axes up to the diagonal; 0 elsewhere."""
+        check.rank("tril", self.shape, 2)
+        return self.mask_fill(type(self).tril_mask(self.shape[-2:], diagonal, self.device), 0)
+
+    def pad(
+        self: Tensor, padding: Sequence[tuple[int, int]] | tuple[int, int, int, int], mode: PadMode | float | str = 0.0
+    ) -> Tensor:
+        """(before, after) for each of the last axes, or (left, right, top, bottom) for the last two.
+
+        mode: a number, `PadMode`, "constant", "reflect" (pads below the axis' size) or "edge" (axis not empty).
+        """
+        pairs: list[tuple[int, int]]
+        values: Any = list(padding)
+        if len(values) == 4 and all(isinstance(v, int) for v in values):
+            left, right, top, bottom = values
+            pairs = [(top, bottom), (left, right)]
+        else:
+            pairs = [(int(before), int(after)) for before, after in values]
+        if len(pairs) > self.rank:
+            raise ShapeError(
+                f"pad: {len(pairs)} pairs for shape {list(self.shape)}; there must not be more pairs than axes"
+            )
+        if any(n < 0 for pair in pairs for n in pair):
+            raise ArgumentError(f"pad: padding {pairs} has a negative number; narrow the tensor instead")
+        full = [(0, 0)] * (self.rank - len(pairs)) + pairs
+        return wrap(self._ops.pad(self.primitive, full, PadMode.of(mode)), self._ops)
+
+
+# ---------------------------------------------------------------------------------------------------- roads
+
+
+def _reflected(rhs: Tensor, lhs: Operand, name: str, scalar: str | None) -> Tensor:
+    """`lhs name rhs` where lhs is a number or an array."""
+    found = operand(name, lhs, rhs)
+    if found is None:
+        return NotImplemented  # type: ignore[no-any-return]
+    return binary(constant(rhs, found) if isinstance(found, (int, float)) else found, rhs, name, scalar)
+
+
+def _power(base: Tensor, exponent: Operand) -> Tensor:
+    ops = base._ops
+    found = operand("pow", exponent, base)
+    if found is None:
+        return NotImplemented  # type: ignore[no-any-return]
+    if isinstance(found, (int, float)):
+        if ops.kind == "int":
+            if not isinstance(found, int):
+                raise DTypeError(
+                    f"pow: an int tensor ({base.dtype}) to the power of {found!r}; the exponent must be an int. "
+                    f"Convert the tensor with .float()"
+                )
+            return wrap(ops.powi_scalar(base.primitive, found), ops)
+        if isinstance(found, int):
+            return wrap(ops.powi_scalar(base.primitive, found), ops)
+        return wrap(ops.powf_scalar(base.primitive, found), ops)
+    if ops.kind == "float" and found.kind == "int":
+        check.same_device("pow", base, found)
+        found = found.cast(base.dtype)
+    return binary(base, found, "powf" if ops.kind == "float" else "powi", None)
+
+
+def _matmul(lhs: Tensor, rhs: Tensor | np.ndarray) -> Tensor:
+    ops = lhs._ops
+    other = operand("matmul", rhs, lhs)
+    if other is None or isinstance(other, (int, float)):
+        return NotImplemented  # type: ignore[no-any-return]
+    if other._ops is not ops or other.primitive.dtype is not lhs.primitive.dtype:
+        check.operands("matmul", lhs, other)
+    p, q = lhs.primitive, other.primitive
+    a, b = p.shape, q.shape
+    m, n = len(a), len(b)
+    if m < 2 or n < 2:
+        if not m or not n:
+            raise ShapeError(f"matmul: lhs {list(a)} and rhs {list(b)}; an operand of rank 0 has no axis to sum over")
+        row, column = m == 1, n == 1
+        result = _matmul(lhs.unsqueeze_dim(0) if row else lhs, other.unsqueeze_dim(1) if column else other)
+        shape = list(result.shape)
+        if column:
+            del shape[-1]
+        if row:
+            del shape[-1 if column else -2]
+        return result.reshape(tuple(shape))
+    if a[-1] != b[-2]:
+        raise ShapeError(f"matmul: lhs {list(a)} and rhs {list(b)} disagree on the inner size ({a[-1]} and {b[-2]})")
+    if a[:-2] != b[:-2]:
+        check.broadcast("matmul", tuple(a[:-2]), tuple(b[:-2]))
+        if m < n:
+            p = ops.reshape(p, (1,) * (n - m) + tuple(a))
+        elif n < m:
+            q = ops.reshape(q, (1,) * (m - n) + tuple(b))
+    return wrap(ops.matmul(p, q), ops)
+
+
+def _along(tensor: Tensor, name: str, dim: int) -> Tensor:
+    axis = check.dim(name, dim, len(tensor.primitive.shape))
+    return wrap(getattr(tensor._ops, name)(tensor.primitive, axis), tensor._ops)
+
+
+def _whole(tensor: Tensor, name: str) -> Tensor:
+    ops, p = tensor._ops, tensor.primitive
+    function = getattr(ops, name)
+    return wrap(function(p if p.shape else ops.reshape(p, (1,))), ops)
+
+
+def _reduce(tensor: Tensor, name: str, dim: int | Sequence[int], keepdim: bool) -> Tensor:
+    axes = check.dims(name if isinstance(dim, int) else name + "_dims", dim, tensor.rank)
+    ops, p = tensor._ops, tensor.primitive
+    if not axes:
+        return unary(tensor, "abs") if name == "max_abs" else tensor
+    if len(axes) > 1 and name == "sum" and ops.prefix == "float_":
+        p = ops.sum_dims(p, axes)
+    else:
+        # The mean of means is the mean, because every slice of an axis has the same size; but ints truncate once.
+        if name == "mean" and ops.kind == "int" and len(axes) > 1:
+            return _int_mean(tensor, axes, keepdim)
+        function = getattr(ops, name + "_dim")
+        for axis in axes:
+            p = function(p, axis)
+    result = wrap(p, ops)
+    return result if keepdim else _squeeze(name, result, axes)
+
+
+def _int_mean(tensor: Tensor, axes: tuple[int, ...], keepdim: bool) -> Tensor:
+    """All the axes moved to the end and merged, so that the division happens once."""
+    rest = [axis for axis in range(tensor.rank) if axis not in axes]
+    moved = tensor.permute([*rest, *axes])
+    result = moved.flatten(len(rest), -1).mean_dim(-1).squeeze_dim(-1)
+    return result.reshape(tuple(1 if i in axes else n for i, n in enumerate(tensor.shape))) if keepdim else result
+
+
+def _index_dtype(tensor: Tensor) -> tuple[Any, ...]:
+    """The extra argument that float functions take for their indices; int functions know theirs."""
+    return () if tensor.kind == "int" else (tensor.device.settings.int_dtype,)
+
+
+def _with_indices(tensor: Tensor, name: str, dim: int, *extra: bool) -> tuple[Tensor, Tensor]:
+    axis, ops = check.dim(name, dim, tensor.rank), tensor._ops
+    values, indices = getattr(ops, name)(tensor.primitive, axis, *extra, *_index_dtype(tensor))
+    return wrap(values, ops), wrap(indices, ops.of("int"))
+
+
+def _arg(tensor: Tensor, name: str, dim: int, keepdim: bool) -> Tensor:
+    axis, ops = check.dim(name, dim, tensor.rank), tensor._ops
+    result = wrap(getattr(ops, name)(tensor.primitive, axis, *_index_dtype(tensor)), ops.of("int"))
+    return result if keepdim else _squeeze(name, result, (axis,))
+
+
+def _pair(lhs: Tensor, rhs: Tensor, name: str, lose: str) -> Tensor:
+    """rhs where lhs loses against it or rhs is NaN, else lhs (which may be NaN)."""
+    check.operands(name, lhs, rhs)
+    shape = check.broadcast(name, lhs.shape, rhs.shape)
+    take = compare(lhs, rhs, lose, lose + "_elem")
+    if lhs.kind == "float":
+        take = take.bool_or(rhs.not_equal(rhs))
+    return lhs.expand(shape).mask_where(take, rhs)
+
+
+def _k(name: str, tensor: Tensor, k: int, dim: int) -> int:
+    axis = check.dim(name, dim, tensor.rank)
+    if not 0 <= k <= tensor.shape[axis]:
+        raise ArgumentError(
+            f"{name}: k is {k} and axis {axis} of shape {list(tensor.shape)} has size {tensor.shape[axis]}; "
+            f"k must lie between 0 and the size"
+        )
+    return axis
+
+
+def _number(name: str, value: object) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, (int, float)):
+        raise DTypeError(f"{name}: the limit is {type(value).__name__}; it must be a number")
+    return value
+
+
+def _no_quantized(name: str, tensor: Tensor) -> None:
+    if tensor.dtype.kind == "qfloat":
+        raise DTypeError(f"{name}: the tensor is quantized ({tensor.dtype}); call .dequantize() first")
