@@ -160,11 +160,13 @@ def fold_launches(
     algorithm: Algorithm | None = None,
     parts: int | None = None,
     extra: Sequence[tuple[str, DType | WordKind, int]] = (),
+    cut: int | None = None,
 ) -> tuple[list[Launch], list[int]]:
     """(launches, sizes of scratch buffers) of a fold over tensors that lie alike.
 
     inputs, outputs: operand numbers; scratch: the number of the first scratch buffer. results None: the accumulators
     themselves, one an output, in the last scratch buffer. extra: (name, kind, operand) of vectors that lift reads.
+    cut: fold each part of so many elements (a multiple of 4) by itself, accumulators [parts, outputs].
     """
     algorithm = algorithm or domain.algorithm()
     chunks = domain.chunked(algorithm)
@@ -185,10 +187,14 @@ def fold_launches(
         across = max(min(widest, _power(columns)), 4)
         per_group = across
         walkers = WORKGROUP // across
-    if parts is None:
+    if cut is not None:
+        parts = -(-domain.length // cut)
+    elif parts is None:
         parts = _parts(units, walkers, -(-columns // per_group), lanes if algorithm == "rows" else 1, chunks is not None)
     parts = max(1, min(parts, units))
     span = -(-units // parts)
+    if cut is not None:
+        span = cut // 4 if chunks and algorithm == "rows" else cut
     parts = -(-units // span)
 
     sink = results if parts == 1 else None
@@ -214,7 +220,7 @@ def fold_launches(
     operands = (*inputs, *[operand for _, _, operand in extra], *targets)
     launches = [Launch(key, operands, words(grid[0], *fields.values), grid)]
     sizes = [] if sink is not None else [parts * outs * what.bytes]
-    if parts > 1:
+    if parts > 1 and cut is None:
         launch, more = _second(what, word_kind(kinds[0]), outs, parts, count, results, device, scratch, outputs)
         launches.append(launch)
         sizes += more
