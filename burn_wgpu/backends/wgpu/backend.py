@@ -6,6 +6,10 @@ from burn_wgpu.backends.wgpu.device_ops import DeviceOps
 from burn_wgpu.backends.wgpu.elementwise import method_for
 from burn_wgpu.backends.wgpu.index_ops import IndexOps
 from burn_wgpu.backends.wgpu.movement_ops import MovementOps
+from burn_wgpu.backends.wgpu.norm_ops import NormOps
+from burn_wgpu.backends.wgpu.reduce_ops import ReduceOps
+from burn_wgpu.backends.wgpu.scan_ops import ScanOps
+from burn_wgpu.backends.wgpu.softmax_ops import SoftmaxOps
 from burn_wgpu.backends.wgpu.sort_ops import SortOps
 from burn_wgpu.contract.backend import Backend
 from burn_wgpu.contract.declare import install_elementwise
@@ -15,6 +19,10 @@ class WgpuBackend(  # type: ignore[misc]  # the mixins take this backend's own t
     DeviceOps,
     IndexOps,
     MovementOps,
+    NormOps,
+    ReduceOps,
+    ScanOps,
+    SoftmaxOps,
     SortOps,
     Backend,
 ):
