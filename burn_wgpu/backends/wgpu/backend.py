@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from burn_wgpu.backends.wgpu.cast_ops import CastOps
 from burn_wgpu.backends.wgpu.device_ops import DeviceOps
 from burn_wgpu.backends.wgpu.elementwise import method_for
 from burn_wgpu.backends.wgpu.index_ops import IndexOps
@@ -16,6 +17,7 @@ from burn_wgpu.contract.declare import install_elementwise
 
 
 class WgpuBackend(  # type: ignore[misc]  # the mixins take this backend's own tensors where the contract says any
+    CastOps,
     DeviceOps,
     IndexOps,
     MovementOps,
