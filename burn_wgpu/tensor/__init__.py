@@ -7,12 +7,16 @@ Rejected: a class for each kind (the kind is the dtype's, and Python users write
 (type checkers and readers would not find them).
 """
 
+import sys
+from types import ModuleType
+from typing import Any
+
+from burn_wgpu.tensor.api import Tensor
 from burn_wgpu.tensor.base import cat, stack, where
 from burn_wgpu.tensor.creation import tensor
 from burn_wgpu.tensor.display import PrintOptions, get_print_options, set_print_options
 from burn_wgpu.tensor.info import finfo, iinfo
 from burn_wgpu.tensor.interop import from_dlpack, from_numpy, from_torch, to_torch
-from burn_wgpu.tensor.tensor import Tensor
 
 __all__ = [
     "PrintOptions",
@@ -30,3 +34,13 @@ __all__ = [
     "to_torch",
     "where",
 ]
+
+
+class _Callable(ModuleType):
+    """`burn_wgpu.tensor` is this package, and the function `tensor` for those who look it up on `burn_wgpu`."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
+        return tensor(*args, **kwargs)
+
+
+sys.modules[__name__].__class__ = _Callable

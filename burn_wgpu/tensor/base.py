@@ -17,11 +17,11 @@ from burn_wgpu.std.errors import ArgumentError, DTypeError, ShapeError
 from burn_wgpu.std.layout import Shape
 from burn_wgpu.std.slice import Slice
 from burn_wgpu.tensor import check
-from burn_wgpu.tensor.core import Operand, broadcast, compare, from_host, method, wrap, wrap_kind
+from burn_wgpu.tensor.core import Operand, broadcast, compare, from_host, method, rebind, wrap, wrap_kind
 from burn_wgpu.tensor.creation import _KINDS, as_device
 
 if TYPE_CHECKING:
-    from burn_wgpu.tensor.tensor import Tensor
+    from burn_wgpu.tensor.api import Tensor
 
 
 class Base:
@@ -46,15 +46,13 @@ class Base:
 
     def inplace(self: Tensor, function: Callable[[Tensor], Tensor]) -> None:
         """self becomes function(self): only this name sees the new value."""
-        result = function(self.extract())
-        self.primitive = result.primitive
-        self._ops = result._ops
+        rebind(self, function(self.extract()))
 
     def extract(self: Tensor) -> Tensor:
         """The tensor, taken out; self is left with shape [0, 0, …]."""
         taken = wrap(self.primitive, self._ops)
         ops = self._ops
-        self.primitive = ops.empty((0,) * len(taken.shape), ops.handle, taken.dtype)
+        rebind(self, wrap(ops.empty((0,) * len(taken.shape), ops.handle, taken.dtype), ops))
         return taken
 
     def to_device(self: Tensor, device: Device | str) -> Tensor:

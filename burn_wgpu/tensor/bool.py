@@ -12,7 +12,7 @@ from burn_wgpu.tensor.core import Operand, method, wrap
 from burn_wgpu.tensor.int import logic
 
 if TYPE_CHECKING:
-    from burn_wgpu.tensor.tensor import Tensor
+    from burn_wgpu.tensor.api import Tensor
 
 
 class Bool:

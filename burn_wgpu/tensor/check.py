@@ -19,7 +19,7 @@ from burn_wgpu.std.layout import MAX_RANK, Shape
 
 if TYPE_CHECKING:
     from burn_wgpu.std.data import TensorData
-    from burn_wgpu.tensor.tensor import Tensor
+    from burn_wgpu.tensor.api import Tensor
 
 _compatible: dict[tuple[Shape, Shape], Shape] = {}
 _KEPT = 4096
@@ -280,3 +280,44 @@ def host_indices(name: str, values: np.ndarray, size: int) -> None:
 def not_empty(name: str, tensors: Sequence[Tensor]) -> None:
     if not tensors:
         raise ArgumentError(f"{name}: the list of tensors is empty; it needs at least one")
+
+
+# ------------------------------------------------------------------------------------- module functions
+
+
+def together(name: str, x: Tensor, **others: Tensor | None) -> None:
+    """x is float, and all the others share its device, kind and dtype."""
+    ops, dtype = x._ops, x.primitive.dtype
+    if ops.kind != "float":
+        kind(name, x, "x", "float")
+    for what, other in others.items():
+        if other is None or other._ops is ops and other.primitive.dtype is dtype:
+            continue
+        same_device(name, x, other)
+        kind(name, other, what, "float")
+        if other.dtype is not dtype:
+            raise DTypeError(
+                f"{name}: x is {dtype} and {what} is {other.dtype}; the dtypes must be equal. "
+                f"Convert one with .cast('{dtype}')"
+            )
+
+
+def vector(name: str, what: str, tensor: Tensor, size: int, why: str) -> None:
+    """A tensor of shape [size]."""
+    if tensor.shape != (size,):
+        raise ShapeError(f"{name}: {what} has shape {list(tensor.shape)}; it must be [{size}], {why}")
+
+
+def sizes(name: str, values: Sequence[int], count: int, what: str) -> tuple[int, ...]:
+    """`count` sizes, each at least 1."""
+    found = integers(name, (values,), what)
+    if len(found) != count or any(n < 1 for n in found):
+        raise ArgumentError(f"{name}: {what} is {list(found)}; it must be {count} numbers of at least 1")
+    return found
+
+
+def spatial(name: str, n: int, **fields: tuple[Any, ...]) -> None:
+    """Options with one entry per spatial axis."""
+    for what, value in fields.items():
+        if len(value) != n:
+            raise ArgumentError(f"{name}: the options have {what} {list(value)}; there must be {n} entries")

@@ -20,7 +20,7 @@ from burn_wgpu.tensor import check
 
 if TYPE_CHECKING:
     from burn_wgpu.contract.types import TensorPrim
-    from burn_wgpu.tensor.tensor import Tensor
+    from burn_wgpu.tensor.api import Tensor
 
 Number: TypeAlias = int | float | np.number[Any] | np.bool_
 Operand: TypeAlias = "Tensor | Number | np.ndarray[Any, Any]"
@@ -87,6 +87,12 @@ def wrap_kind(primitive: TensorPrim, ops: KindOps) -> Tensor:
     return wrap(primitive, ops.of("float" if dtype.is_float else "int" if dtype.is_int else "bool"))
 
 
+def rebind(tensor: Tensor, other: Tensor) -> None:
+    """Makes `tensor` another name of `other`'s value; those who hold the old primitive keep it."""
+    tensor.primitive = other.primitive
+    tensor._ops = other._ops
+
+
 # ------------------------------------------------------------------------------------------------ operations
 
 
@@ -108,7 +114,11 @@ def binary(lhs: Tensor, rhs: Any, name: str, scalar: str | None) -> Tensor:
     if type(rhs) is _class:
         if rhs._ops is ops:
             p, q = lhs.primitive, rhs.primitive
-            if p.shape == q.shape and p.dtype is q.dtype:
+            if p.dtype is q.dtype:
+                if p.shape != q.shape:
+                    function = getattr(ops, name)
+                    p, q = broadcast(name, lhs, rhs)
+                    return wrap(function(p, q), ops)
                 result: Tensor = _new(_class)
                 result.primitive = getattr(ops, name)(p, q)
                 result._ops = ops

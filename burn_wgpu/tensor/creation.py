@@ -26,7 +26,7 @@ from burn_wgpu.tensor import check
 from burn_wgpu.tensor.core import Core, Number, from_host, wrap
 
 if TYPE_CHECKING:
-    from burn_wgpu.tensor.tensor import Tensor
+    from burn_wgpu.tensor.api import Tensor
 
 DeviceLike: TypeAlias = "Device | str | None"
 ShapeLike: TypeAlias = "int | Sequence[int]"

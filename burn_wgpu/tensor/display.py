@@ -15,7 +15,7 @@ from burn_wgpu.std.dtype import BF16, FLEX32, DType, bf16_to_float32, float32_to
 from burn_wgpu.std.slice import Slice
 
 if TYPE_CHECKING:
-    from burn_wgpu.tensor.tensor import Tensor
+    from burn_wgpu.tensor.api import Tensor
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from burn_wgpu.tensor.core import Operand, binary, method, unary, wrap
 from burn_wgpu.tensor.numeric import _power
 
 if TYPE_CHECKING:
-    from burn_wgpu.tensor.tensor import Tensor
+    from burn_wgpu.tensor.api import Tensor
 
 
 class Float:
@@ -111,7 +111,8 @@ class Float:
         return unary(self, "trunc")
 
     def round_to(self: Tensor, decimals: int) -> Tensor:
-        """To `decimals` places, ties to even (scaled by 10^decimals, rounded, scaled back); negative: left of the point."""
+        """To `decimals` places, ties to even (scaled by 10^decimals, rounded, scaled back); negative: left
+        of the point."""
         try:
             scale = 10.0 ** abs(decimals)
         except OverflowError:

@@ -24,7 +24,7 @@ from burn_wgpu.tensor import check
 from burn_wgpu.tensor.core import Core, constant, from_host, wrap
 
 if TYPE_CHECKING:
-    from burn_wgpu.tensor.tensor import Tensor
+    from burn_wgpu.tensor.api import Tensor
 
 SliceLike: TypeAlias = "Slice | slice | range | int | tuple[int, int] | tuple[int, int, int]"
 Indices: TypeAlias = "Tensor | Sequence[int] | np.ndarray[Any, Any]"

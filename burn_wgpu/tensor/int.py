@@ -11,7 +11,7 @@ from burn_wgpu.tensor import check
 from burn_wgpu.tensor.core import Operand, broadcast, constant, method, operand, wrap
 
 if TYPE_CHECKING:
-    from burn_wgpu.tensor.tensor import Tensor
+    from burn_wgpu.tensor.api import Tensor
 
 
 class Int:

@@ -18,7 +18,7 @@ from burn_wgpu.tensor.creation import DeviceLike, make
 if TYPE_CHECKING:
     import torch
 
-    from burn_wgpu.tensor.tensor import Tensor
+    from burn_wgpu.tensor.api import Tensor
 
 _DLPACK_CPU = (1, 0)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from burn_wgpu.tensor.tensor import Tensor
+    from burn_wgpu.tensor.api import Tensor
 
 
 class Kinds:

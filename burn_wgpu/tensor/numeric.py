@@ -17,7 +17,7 @@ from burn_wgpu.tensor.base import _squeeze
 from burn_wgpu.tensor.core import Operand, binary, compare, constant, method, operand, unary, wrap
 
 if TYPE_CHECKING:
-    from burn_wgpu.tensor.tensor import Tensor
+    from burn_wgpu.tensor.api import Tensor
 
 Dims = int | Sequence[int] | None
 

@@ -9,15 +9,17 @@ from burn_wgpu.tensor.bool import Bool
 from burn_wgpu.tensor.core import Core
 from burn_wgpu.tensor.creation import Creation, DeviceLike, make
 from burn_wgpu.tensor.display import Display
+from burn_wgpu.tensor.einsum import einsum
 from burn_wgpu.tensor.float import Float
 from burn_wgpu.tensor.indexing import Indexing
 from burn_wgpu.tensor.int import Int
 from burn_wgpu.tensor.interop import Interop
 from burn_wgpu.tensor.kinds import Kinds
 from burn_wgpu.tensor.numeric import Numeric
+from burn_wgpu.tensor.stats import Stats
 
 
-class Tensor(Kinds, Indexing, Base, Numeric, Float, Int, Bool, Creation, Interop, Display, Core):
+class Tensor(Kinds, Indexing, Base, Numeric, Float, Stats, Int, Bool, Creation, Interop, Display, Core):
     """A tensor on a device: `Tensor(data, device=…, dtype=…)`, or one of the creators (`Tensor.zeros` …).
 
     kind       "float", "int" or "bool"; which methods make sense depends on it, others raise DTypeError
@@ -32,9 +34,12 @@ class Tensor(Kinds, Indexing, Base, Numeric, Float, Int, Bool, Creation, Interop
     __slots__ = ()
 
     def __init__(self, data: object, device: DeviceLike = None, dtype: DTypeLike | None = None) -> None:
-        made = make("tensor", data, device, dtype)
-        self.primitive = made.primitive
-        self._ops = made._ops
+        core.rebind(self, make("tensor", data, device, dtype))
+
+    @staticmethod
+    def einsum(equation: str, *operands: Tensor) -> Tensor:
+        """The Einstein sum of the operands; see `burn_wgpu.tensor.einsum`."""
+        return einsum(equation, *operands)
 
 
 core.register(Tensor)
