@@ -89,17 +89,28 @@ def sort_launches(
     rest = [a for a in range(layout.rank) if a != dim]
     rows = Layout.of([layout.shape[a] for a in rest], [layout.strides[a] for a in rest], layout.offset)
 
-    run = min(k, tile)
-    to = (places, keys) if tiles == 1 else _runs(steps, rows.size * tiles * run, key_words)
-    steps.launch(_tile_launch(rows, layout.strides[dim], n, dtype, tile, run, descending, source, to, device))
+    # The runs of one level are read while those of the next are written: two sets of buffers take turns.
+    levels = [(tiles, min(k, tile))]
     span = tile
-    while tiles > 1:
-        pairs = -(-tiles // 2)
-        run_out = min(k, 2 * span)
-        last = pairs == 1
-        merged = (places, keys) if last else _runs(steps, rows.size * pairs * run_out, key_words)
-        steps.launch(_merge_launch(rows.size, tiles, n, k, span, run, run_out, key_words, to, merged, device))
-        to, tiles, span, run = merged, pairs, 2 * span, run_out
+    while levels[-1][0] > 1:
+        span *= 2
+        levels.append((-(-levels[-1][0] // 2), min(k, span)))
+    most = rows.size * max((count * run for count, run in levels[:-1]), default=0)
+    turns = [(steps.scratch(4 * most), steps.scratch(4 * key_words * most)) for _ in range(min(2, len(levels) - 1))]
+    at: list[tuple[int, int | None]] = [turns[i % 2] for i in range(len(levels) - 1)]
+    at.append((places, keys))
+    steps.launch(
+        _tile_launch(rows, layout.strides[dim], n, dtype, tile, levels[0][1], descending, source, at[0], device)
+    )
+    span = tile
+    for i in range(1, len(levels)):
+        steps.launch(
+            _merge_launch(
+                rows.size, levels[i - 1][0], n, k, span, levels[i - 1][1], levels[i][1], key_words, at[i - 1], at[i],
+                device,
+            )
+        )  # fmt: skip
+        span *= 2
 
 
 def tile_size(n: int, key_words: int, device: Capability) -> int:
@@ -111,10 +122,6 @@ def tile_size(n: int, key_words: int, device: Capability) -> int:
     while tile < n and tile < longest:
         tile *= 2
     return tile
-
-
-def _runs(steps: Steps, count: int, key_words: int) -> tuple[int, int | None]:
-    return steps.scratch(4 * count), steps.scratch(4 * key_words * count)
 
 
 def _key_storage(prelude: Prelude, key_words: int) -> None:

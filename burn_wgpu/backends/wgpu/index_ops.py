@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import prod
 from typing import Any
 
-from burn_wgpu.backends.wgpu.run import run1
+from burn_wgpu.backends.wgpu.movement_ops import reshape
+from burn_wgpu.backends.wgpu.run import contiguous, run1
 from burn_wgpu.backends.wgpu.tensor import WgpuTensor
+from burn_wgpu.contract.options import IndexingUpdateOp
 from burn_wgpu.kernel.index import (
     embedding_places,
     gather_nd_places,
@@ -13,6 +17,15 @@ from burn_wgpu.kernel.index import (
     gather_plan,
     select_places,
 )
+from burn_wgpu.kernel.scatter import (
+    Scattered,
+    scatter_nd_places,
+    scatter_places,
+    scatter_plan,
+    select_assign_places,
+)
+from burn_wgpu.std.dtype import F64
+from burn_wgpu.std.errors import DTypeError, IndexOutOfRange
 
 
 def select(tensor: WgpuTensor, dim: int, indices: WgpuTensor) -> WgpuTensor:
@@ -45,6 +58,72 @@ def gather_nd(data: WgpuTensor, indices: WgpuTensor) -> WgpuTensor:
     )
 
 
+def select_assign(
+    tensor: WgpuTensor, dim: int, indices: WgpuTensor, values: WgpuTensor, update: IndexingUpdateOp
+) -> WgpuTensor:
+    _check_update("select_assign", tensor, (tensor.shape[dim],), indices.layout.size, values, update)
+    shape, at, given = tensor.shape, indices.layout, values.layout
+    return _scattered(
+        "select_assign", (dim,), (contiguous(tensor), indices, values), update,
+        lambda: select_assign_places(shape, dim, at, given),
+    )  # fmt: skip
+
+
+def scatter(
+    dim: int, tensor: WgpuTensor, indices: WgpuTensor, values: WgpuTensor, update: IndexingUpdateOp
+) -> WgpuTensor:
+    _check_update("scatter", tensor, (tensor.shape[dim],), indices.layout.size, values, update)
+    shape, at, given = tensor.shape, indices.layout, values.layout
+    return _scattered(
+        "scatter", (dim,), (contiguous(tensor), indices, values), update,
+        lambda: scatter_places(shape, dim, at, given),
+    )  # fmt: skip
+
+
+def scatter_nd(data: WgpuTensor, indices: WgpuTensor, values: WgpuTensor, update: IndexingUpdateOp) -> WgpuTensor:
+    k, count = indices.shape[-1], prod(indices.shape[:-1])
+    shape = data.shape
+    _check_update("scatter_nd", data, shape[:k], count, values, update)
+    table = contiguous(reshape(indices, (count, k)))
+    rows = contiguous(reshape(values, (count, *shape[k:])))
+    return _scattered(
+        "scatter_nd", (), (contiguous(data), table, rows), update, lambda: scatter_nd_places(shape, table.layout)
+    )
+
+
+def _check_update(
+    operation: str, tensor: WgpuTensor, axes: tuple[int, ...], count: int, values: WgpuTensor, update: IndexingUpdateOp
+) -> None:
+    """What needs no look at the indices: f64 has no arithmetic here, and an axis of size 0 has no valid index."""
+    if tensor.dtype is F64 and update is not IndexingUpdateOp.ASSIGN:
+        raise DTypeError(
+            f"{operation}: {tensor.device.capability.adapter} stores f64 but has no arithmetic for '{update.value}'; "
+            f"cast to f32"
+        )
+    if count and 0 in axes:
+        raise IndexOutOfRange(
+            f"{operation}: {count} indices point into an axis of size 0 of shape {list(tensor.shape)}; "
+            f"such an axis takes no index"
+        )
+
+
+def _scattered(
+    operation: str,
+    options: tuple[int, ...],
+    inputs: tuple[WgpuTensor, ...],
+    update: IndexingUpdateOp,
+    places: Callable[[], Scattered],
+) -> WgpuTensor:
+    tensor, indices, values = inputs
+    dtype, kind = tensor.dtype, indices.dtype
+    return run1(
+        tensor.device,
+        (operation, options, tensor.layout, indices.layout, values.layout, dtype, kind, update),
+        lambda c: scatter_plan(operation, places(), operation == "scatter", dtype, kind, update, c),
+        inputs,
+    )
+
+
 class IndexOps:
     """float_, int_ and bool_ forms of the functions above, and embedding; the contract documents them."""
 
@@ -57,10 +136,31 @@ class IndexOps:
             (weights, indices),
         )
 
+    def embedding_backward(self, weights: WgpuTensor, output_grad: WgpuTensor, indices: WgpuTensor) -> WgpuTensor:
+        count = prod(indices.shape)
+        shape, dtype, kind = weights.shape, weights.dtype, indices.dtype
+        _check_update("embedding_backward", weights, shape[:1], count, output_grad, IndexingUpdateOp.ADD)
+        flat = reshape(indices, (count,))
+        rows = reshape(output_grad, (count, shape[1]))
+        at, given = flat.layout, rows.layout
+        return run1(
+            weights.device,
+            ("embedding_backward", shape, at, given, dtype, kind),
+            lambda c: scatter_plan(
+                "embedding_backward", select_assign_places(shape, 0, at, given), False, dtype, kind,
+                IndexingUpdateOp.ADD, c, from_zeros=True,
+            ),
+            (flat, rows),
+        )  # fmt: skip
+
 
 def _install() -> None:
     """Methods that ignore the backend and are the same for the three kinds."""
-    for name, function in {"select": select, "gather": gather, "gather_nd": gather_nd}.items():
+    functions: dict[str, Callable[..., WgpuTensor]] = {
+        "select": select, "gather": gather, "gather_nd": gather_nd,
+        "select_assign": select_assign, "scatter": scatter, "scatter_nd": scatter_nd,
+    }  # fmt: skip
+    for name, function in functions.items():
 
         def method(self: Any, *args: Any, _function: Any = function) -> Any:
             return _function(*args)
