@@ -95,18 +95,18 @@ def max_abs_dim(b: Any, tensor: QuantPrim, dim: int) -> QuantPrim:
 
 def blocked(b: Any, tensor: FloatPrim, scheme: QuantScheme) -> tuple[FloatPrim, tuple[int, ...]]:
     """[blocks, elements of a block] and the grid of blocks; raises ShapeError when the blocks do not divide an axis."""
-    grid = scheme.grid(tensor.shape)
-    if prod(grid) == 1:
-        return b.float_reshape(tensor, (1, prod(tensor.shape))), grid
-    split: list[int] = []
-    for axis, (size, count) in enumerate(zip(tensor.shape, grid, strict=True)):
-        if size % count:
+    if scheme.block is None:
+        return b.float_reshape(tensor, (1, prod(tensor.shape))), (1,)
+    rank = len(tensor.shape)
+    extents = (1,) * (rank - len(scheme.block.extents)) + tuple(scheme.block.extents)
+    for axis, (size, extent) in enumerate(zip(tensor.shape, extents, strict=True)):
+        if size % extent:
             raise ShapeError(
-                f"quantize: axis {axis} of shape {list(tensor.shape)} does not divide into {count} blocks; every axis "
-                f"must be a multiple of its block's extent"
+                f"quantize: axis {axis} of shape {list(tensor.shape)} does not divide into blocks of {list(extents)}; "
+                f"every axis must be a multiple of its block's extent"
             )
-        split += [count, size // count]
-    rank = len(grid)
+    grid = tuple(size // extent for size, extent in zip(tensor.shape, extents, strict=True))
+    split = [n for pair in zip(grid, extents, strict=True) for n in pair]
     cells = b.float_permute(b.float_reshape(tensor, split), [*range(0, 2 * rank, 2), *range(1, 2 * rank, 2)])
     return b.float_reshape(cells, (prod(grid), prod(tensor.shape) // prod(grid))), grid
 
@@ -120,11 +120,10 @@ def compute_range(
             "compute_range: AbsMean calibration and a two-level scheme were given; it works with one level of scales"
         )
     cells, grid = blocked(b, widen(b, tensor), scheme)
-    shape = grid if prod(grid) > 1 else (1,)
     if calibration is Calibration.ABS_MEAN:
-        mean = b.float_reshape(b.float_mean_dim(b.float_abs(cells), 1), shape)
+        mean = b.float_reshape(b.float_mean_dim(b.float_abs(cells), 1), grid)
         return b.float_neg(mean), mean
-    return b.float_reshape(b.float_min_dim(cells, 1), shape), b.float_reshape(b.float_max_dim(cells, 1), shape)
+    return b.float_reshape(b.float_min_dim(cells, 1), grid), b.float_reshape(b.float_max_dim(cells, 1), grid)
 
 
 def compute_q_params(b: Any, scheme: QuantScheme, low: FloatPrim, high: FloatPrim) -> QuantizationParameters:
