@@ -56,11 +56,15 @@ def scan_plan(
         )  # accumulators [parts, lanes], operand 2
     else:
         launches, scratch = [], []
-    settle = _settles(lanes, algorithm, dtype)
+    chunks = domain.chunked(algorithm)
+    four = lanes.length % 4 == 0 if algorithm == "rows" else chunks is not None and lanes.inner % 4 == 0
+    # Lanes of a packed dtype that share words: accumulators come first and are packed after.
+    settle = word_kind(dtype).lanes > 1 and not four
     if settle:
         scratch.append(layout.size * what.bytes)
     target = 1 + len(scratch) if settle else 1
-    launches.append(_scan(what, dtype, domain, lanes, algorithm, cut, settle, target, device))
+    where = domain if algorithm == "columns" and not four else chunks or domain
+    launches.append(_scan(what, dtype, where, where is chunks, four, lanes, algorithm, cut, settle, target, device))
     if settle:
         launches.append(_settle(what, dtype, layout.size, target, device))
     return Plan(operation, 1, (out,), tuple(launches), tuple(scratch))
@@ -81,13 +85,6 @@ def _cut(lanes: Lanes, algorithm: Algorithm, parts: int | None) -> int:
     return -(-length // (4 * parts)) * 4
 
 
-def _settles(lanes: Lanes, algorithm: Algorithm, dtype: DType) -> bool:
-    """Whether lanes of a packed dtype share words, so that accumulators come first and are packed after."""
-    if word_kind(dtype).lanes == 1:
-        return False
-    return (lanes.length if algorithm == "rows" else lanes.inner) % 4 != 0
-
-
 def _value(what: Fold, kind_value: str) -> str:
     expression = "a" if what.name in ("sum", "prod") else "unkey(a)"
     four = ", ".join(f"value(a[{k}])" for k in range(4))
@@ -98,15 +95,11 @@ def _value(what: Fold, kind_value: str) -> str:
 
 
 def _scan(
-    what: Fold, dtype: DType, domain: Domain, lanes: Lanes, algorithm: Algorithm, cut: int, settle: bool, target: int,
-    device: Capability,
+    what: Fold, dtype: DType, where: Domain, chunked: bool, four: bool, lanes: Lanes, algorithm: Algorithm, cut: int,
+    settle: bool, target: int, device: Capability,
 ) -> Launch:  # fmt: skip
+    """The launch that scans. where: in chunks of four elements if `chunked`; four: the output is stored in chunks."""
     kind = word_kind(dtype)
-    chunks = domain.chunked(algorithm)
-    four = not settle and (lanes.length if algorithm == "rows" else lanes.inner) % 4 == 0
-    if algorithm == "columns" and not (chunks and four):
-        chunks, four = None, False
-    where = chunks or domain
     columns = 4 if algorithm == "columns" and four else 1
     parts = -(-lanes.length // cut)
 
@@ -120,7 +113,7 @@ def _scan(
         fields.add(name, number)
     prelude = Prelude()
     prelude.alias("V", kind.value)
-    prelude.storage("x", dtype, "chunk" if chunks else "element")
+    prelude.storage("x", dtype, "chunk" if chunked else "element")
     operands = [0]
     body = [fields.index("keep_at", *where.keep, where.offset), fields.index("red_at", *where.reduced)]
     if parts > 1:
@@ -144,7 +137,7 @@ def _scan(
     body.append(_value(what, kind.value))
     if algorithm == "columns":
         fields.add("inner", lanes.inner)
-    body.append(_row_access(chunks is not None, four) if algorithm == "rows" else _column_access(columns))
+    body.append(_row_access(chunked, four) if algorithm == "rows" else _column_access(columns))
     prelude.text(what.text)
     prelude.params(**fields.kinds)
     for text in body:
