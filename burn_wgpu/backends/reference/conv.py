@@ -30,10 +30,10 @@ def conv(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, options: Co
     split = windows.reshape(batch, groups, channels // groups, *out, *kernel)
     # [groups, N, out.., Ci/groups, k..] → one matrix product per group.
     split = split.transpose(1, 0, *range(3, 3 + rank), 2, *range(3 + rank, 3 + 2 * rank))
-    rows = split.reshape(groups, batch * prod(out), -1)
+    rows = split.reshape(groups, batch * prod(out), prod(weight.shape[1:]))
     per_group = weight.reshape(groups, weight.shape[0] // groups, prod(weight.shape[1:]))
     result = np.matmul(rows, per_group.transpose(0, 2, 1))  # [groups, N·out, Co/groups]
-    result = result.reshape(groups, batch, prod(out), -1).transpose(1, 0, 3, 2)
+    result = result.reshape(groups, batch, prod(out), weight.shape[0] // groups).transpose(1, 0, 3, 2)
     return _with_bias(result.reshape(batch, weight.shape[0], *out), bias)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import inf
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -80,7 +80,7 @@ def maximum(x: np.ndarray, pooling: Pooling) -> tuple[np.ndarray, np.ndarray]:
     """The maxima and their flat indices in the input; the first maximum or the first NaN wins, padding never does."""
     wide = pooling.spread(x, -inf)
     index = np.full(pooling.reach, -1, np.int64)
-    index[pooling.inner] = np.arange(np.prod(pooling.sizes, dtype=np.int64)).reshape(pooling.sizes)
+    index[pooling.inner] = np.arange(prod(pooling.sizes)).reshape(pooling.sizes)
     best = np.full((*x.shape[:2], *pooling.out), -inf, x.dtype)
     winner = np.full(best.shape, -1, np.int64)
     for places in pooling.taps():
@@ -94,11 +94,10 @@ def maximum(x: np.ndarray, pooling: Pooling) -> tuple[np.ndarray, np.ndarray]:
 
 def maximum_backward(grad: np.ndarray, indices: np.ndarray, sizes: Sequence[int]) -> np.ndarray:
     batch, channels = grad.shape[:2]
-    total = np.zeros((batch, channels, int(np.prod(sizes, dtype=np.int64))))
+    total = np.zeros((batch, channels, prod(sizes)))
+    flat = (batch, channels, prod(grad.shape[2:]))
     n, c = np.ogrid[:batch, :channels]
-    np.add.at(
-        total, (n[..., None], c[..., None], indices.reshape(batch, channels, -1)), grad.reshape(batch, channels, -1)
-    )
+    np.add.at(total, (n[..., None], c[..., None], indices.reshape(flat)), grad.reshape(flat))
     return total.reshape(batch, channels, *sizes)
 
 

@@ -120,7 +120,10 @@ def _weighted(b: Any, scores: FloatPrim, query: FloatPrim, value: FloatPrim) -> 
 
     The bounds of maximum and sum make a fully hidden row give 0 and a finite logsumexp instead of NaN.
     """
-    top = b.float_clamp_min(b.float_max_dim(b.float_detach(scores), 3), _LOWEST)
+    if scores.shape[3] == 0:
+        top = b.float_full((*scores.shape[:3], 1), _LOWEST, scores.device, scores.dtype)
+    else:
+        top = b.float_clamp_min(b.float_max_dim(b.float_detach(scores), 3), _LOWEST)
     powers = b.float_exp(b.float_sub(scores, top))
     total = b.float_clamp_min(b.float_sum_dim(powers, 3), _SMALLEST)
     p = b.float_div(powers, total)

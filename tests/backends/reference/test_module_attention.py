@@ -156,3 +156,10 @@ def test_scores_of_halves_do_not_overflow(b, kind):
 def test_attention_backward_is_composed_unless_a_backend_says_so(b):
     assert b.has_attention_backward() is False
     assert b.has_ctc_loss_backward() is False
+
+
+@both
+def test_attention_over_no_keys_gives_zero(b):
+    q, k, v = (floats(a) for a in inputs(keys=0))
+    out, lse = b.attention_with_logsumexp(q, k, v, AttentionModuleOptions())
+    assert out.shape == (2, 4, 5, 6) and (read(out) == 0).all() and np.isfinite(read(lse)).all()

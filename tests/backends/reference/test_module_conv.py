@@ -313,3 +313,19 @@ def test_deform_conv2d_without_offsets_is_conv2d():
     offset = np.zeros((2, 12, 3, 3))
     out = B.deform_conv2d(*tensors((x, offset, w, None, bias)), DeformConvOptions((2, 2), (1, 0), (1, 1), 2, 1))
     near(out, read(B.conv2d(*tensors((x, w, bias)), ConvOptions((2, 2), (1, 0), (1, 1), 2))), 1e-12, 1e-12)
+
+
+# ---------------------------------------------------------------------------------------------------------- empty
+
+
+@both
+def test_an_empty_batch_gives_empty_results_and_zero_weight_gradients(b):
+    x, w, grad = floats(np.zeros((0, 2, 4, 4))), floats(normal(3, 2, 2, 2)), floats(np.zeros((0, 3, 5, 5)))
+    options = ConvOptions((1, 1), (1, 1))
+    assert b.conv2d(x, w, None, options).shape == (0, 3, 5, 5)
+    assert b.conv2d_x_backward(x, w, grad, options).shape == (0, 2, 4, 4)
+    same(b.conv2d_weight_backward(x, w, grad, options), np.zeros((3, 2, 2, 2)))
+    weight = floats(normal(2, 3, 2, 2))
+    assert b.conv_transpose2d(x, weight, None, ConvTransposeOptions((2, 2), (0, 0))).shape == (0, 3, 8, 8)
+    assert b.unfold4d(x, (2, 2), UnfoldOptions()).shape == (0, 8, 9)
+    assert b.fold4d(floats(np.zeros((0, 8, 9))), (4, 4), (2, 2), UnfoldOptions()).shape == (0, 2, 4, 4)

@@ -178,3 +178,16 @@ def test_a_window_larger_than_the_input_is_an_error(b):
         "max_pool2d: a window of size 4 with dilation 1 spans 4 elements, but the axis has 2 with padding 0 and 0; "
         "the window must fit into the padded axis"
     )
+
+
+@both
+def test_an_empty_batch_gives_empty_results(b):
+    x, grad = floats(np.zeros((0, 2, 4, 4))), floats(np.zeros((0, 2, 3, 3)))
+    window = (2, 2), (1, 1), (0, 0), (1, 1)
+    values, indices = b.max_pool2d_with_indices(x, *window, False, I32)
+    assert values.shape == indices.shape == (0, 2, 3, 3)
+    assert b.max_pool2d_with_indices_backward(x, *window, False, grad, indices).shape == x.shape
+    assert b.avg_pool2d(x, *window, True, False).shape == (0, 2, 3, 3)
+    assert b.avg_pool2d_backward(x, grad, *window, True, False).shape == x.shape
+    assert b.adaptive_avg_pool2d(x, (3, 3)).shape == (0, 2, 3, 3)
+    assert b.adaptive_avg_pool2d_backward(x, grad).shape == x.shape
