@@ -8,6 +8,7 @@ from burn_wgpu.backends.wgpu.elementwise import method_for
 from burn_wgpu.backends.wgpu.index_ops import IndexOps
 from burn_wgpu.backends.wgpu.movement_ops import MovementOps
 from burn_wgpu.backends.wgpu.norm_ops import NormOps
+from burn_wgpu.backends.wgpu.random_ops import RandomOps
 from burn_wgpu.backends.wgpu.reduce_ops import ReduceOps
 from burn_wgpu.backends.wgpu.scan_ops import ScanOps
 from burn_wgpu.backends.wgpu.softmax_ops import SoftmaxOps
@@ -22,6 +23,7 @@ class WgpuBackend(  # type: ignore[misc]  # the mixins take this backend's own t
     IndexOps,
     MovementOps,
     NormOps,
+    RandomOps,
     ReduceOps,
     ScanOps,
     SoftmaxOps,

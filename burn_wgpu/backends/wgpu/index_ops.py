@@ -6,9 +6,9 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from burn_wgpu.backends.wgpu.movement_ops import reshape
-from burn_wgpu.backends.wgpu.run import contiguous, run1
-from burn_wgpu.backends.wgpu.tensor import WgpuTensor
+from burn_wgpu.backends.wgpu.movement_ops import into_data, reshape
+from burn_wgpu.backends.wgpu.run import contiguous, run, run1
+from burn_wgpu.backends.wgpu.tensor import WgpuDevice, WgpuTensor
 from burn_wgpu.contract.options import IndexingUpdateOp
 from burn_wgpu.kernel.index import (
     embedding_places,
@@ -24,8 +24,10 @@ from burn_wgpu.kernel.scatter import (
     scatter_plan,
     select_assign_places,
 )
-from burn_wgpu.std.dtype import F64
-from burn_wgpu.std.errors import DTypeError, IndexOutOfRange
+from burn_wgpu.kernel.where import arange_plan, count_plan, where_plan
+from burn_wgpu.shader.prelude import words
+from burn_wgpu.std.dtype import F64, DType
+from burn_wgpu.std.errors import ArgumentError, DTypeError, IndexOutOfRange
 
 
 def select(tensor: WgpuTensor, dim: int, indices: WgpuTensor) -> WgpuTensor:
@@ -135,6 +137,29 @@ class IndexOps:
             lambda c: gather_plan("embedding", embedding_places(layout, at), dtype, kind, c),
             (weights, indices),
         )
+
+    def bool_argwhere(self, tensor: WgpuTensor, out_dtype: DType) -> WgpuTensor:
+        """Reads the count and nothing else."""
+        device, shape, dtype = tensor.device, tensor.shape, tensor.dtype
+        size = tensor.layout.size
+        count = 0
+        starts = mask = contiguous(tensor)
+        if size:
+            starts, total = run(device, ("argwhere_count", size, dtype), lambda c: count_plan(size, dtype, c), (mask,))
+            count = int(into_data(total).array[0])
+        return run1(
+            device,
+            ("argwhere", shape, count, dtype, out_dtype),
+            lambda c: where_plan(shape, count, dtype, out_dtype, c),
+            (mask, starts),
+        )
+
+    def int_arange_step(self, start: int, end: int, step: int, device: WgpuDevice, dtype: DType) -> WgpuTensor:
+        if step == 0:
+            raise ArgumentError(f"arange_step: the step from {start} to {end} is 0; it must not be 0")
+        count = len(range(start, end, step))
+        numbers = words(start, start >> 32, step, step >> 32)
+        return run1(device, ("arange_step", count, dtype), lambda c: arange_plan(count, dtype, c), (), numbers)
 
     def embedding_backward(self, weights: WgpuTensor, output_grad: WgpuTensor, indices: WgpuTensor) -> WgpuTensor:
         count = prod(indices.shape)
