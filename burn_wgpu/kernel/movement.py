@@ -30,9 +30,10 @@ def contiguous_plan(layout: Layout, dtype: DType, device: Capability, operation:
 def transpose_plan(layout: Layout, dtype: DType, device: Capability, operation: str) -> Plan | None:
     """The tiled copy of a view whose unit-stride axis is not the last; None where it does not pay or fit.
 
-    At most three axes besides the two; 4-byte elements.
+    At most three axes besides the two. Elements of 2 bytes need even sizes and strides, so that words stay whole.
     """
-    if dtype.size_bytes != 4 or layout.size == 0:
+    size_bytes = dtype.size_bytes
+    if size_bytes == 1 or layout.size == 0:
         return None
     (shape, (strides,)) = collapse_together([layout])
     rank = len(shape)
@@ -45,16 +46,21 @@ def transpose_plan(layout: Layout, dtype: DType, device: Capability, operation: 
         # dst [.., j, .., i]: only when j and i are neighbours in dst are the tile's rows its own.
         return None
     size_j, size_i = shape[-2], shape[-1]
+    if size_bytes == 2 and any(n % 2 for n in (size_j, size_i, layout.offset, *strides[:-2], strides[-1])):
+        return None
+    tile = 64 if size_bytes == 2 else TILE
     batch_shape, batch_strides = shape[:-2], strides[:-2]
     batches = 1
     for n in batch_shape:
         batches *= n
     prelude = Prelude()
-    prelude.raw_storage("src", "array<u32>")
-    prelude.raw_storage("dst", "array<u32>")
-    prelude.const("TILE", TILE)
+    unit = "vec2<u32>" if size_bytes == 8 else "u32"
+    prelude.alias("U", unit)
+    prelude.raw_storage("src", f"array<{unit}>")
+    prelude.raw_storage("dst", f"array<{unit}>")
+    prelude.const("TILE", tile)
     fields = {n: "u32" for n in ("groups_x", "batches", "tiles_i", "tiles_j", "size_i", "size_j", "src_row", "at")}
-    tiles_i, tiles_j = -(-size_i // TILE), -(-size_j // TILE)
+    tiles_i, tiles_j = -(-size_i // tile), -(-size_j // tile)
     grid = fold(batches * tiles_i * tiles_j, device)
     values = [grid[0], batches, tiles_i, tiles_j, size_i, size_j, strides[-1], layout.offset]
     lines = ["    var left = b;", "    var place = params.at;"]
@@ -66,9 +72,9 @@ def transpose_plan(layout: Layout, dtype: DType, device: Capability, operation: 
     lines.append("    return place;")
     prelude.params(**fields)
     prelude.text("fn batch_at(b: u32) -> u32 {\n" + "\n".join(lines) + "\n}")
-    key = KernelKey(
-        "movement/transpose", prelude.build(), (), 2, 4 * TILE * (TILE + 1), 256, frozenset(), trusted=True
-    )  # fmt: skip
+    memory = {2: 4 * tile * (tile // 2 + 1), 4: 4 * tile * (tile + 1), 8: 8 * tile * (tile + 1)}[size_bytes]
+    file = "movement/transpose16" if size_bytes == 2 else "movement/transpose"
+    key = KernelKey(file, prelude.build(), (), 2, memory, 256, frozenset(), trusted=True)
     launch = Launch(key, (0, 1), words(*values), grid)
     return Plan(operation, 1, (Out.of(layout.shape, dtype),), (launch,))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from burn_wgpu.shader.capability import Capability
-from burn_wgpu.shader.launch import KernelKey, Launch, Out, Plan
+from burn_wgpu.shader.launch import KernelKey, Launch, Out, Plan, fold
 from burn_wgpu.shader.prelude import Prelude, words
 from burn_wgpu.std.dtype import U32
 
@@ -22,6 +22,20 @@ def subgroup_plan() -> Plan:
     return Plan("subgroup_size", 0, (Out.of((1,), U32),), (Launch(key, (0,), words(1), (1, 1, 1)),))
 
 
+def halves_plan(count: int, device: Capability) -> Plan:
+    """What pack2x16float makes of `count` floats, given as bits: two words a float."""
+    prelude = Prelude()
+    prelude.raw_storage("x", "array<u32>")
+    prelude.raw_storage("out", "array<u32>")
+    prelude.const("WORKGROUP", 256)
+    prelude.params(groups_x="u32", count="u32")
+    grid = fold(-(-count // 256), device)
+    key = KernelKey("probe/halves", prelude.build(), (), 2, 0, 256)
+    launch = Launch(key, (0, 1), words(grid[0], count), grid)
+    return Plan("halves", 1, (Out.of((2 * count,), U32),), (launch,))
+
+
 def variants(device: Capability) -> Iterator[Plan]:
     if device.has("subgroup"):
         yield subgroup_plan()
+    yield halves_plan(1000, device)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any
 
 from burn_wgpu.runtime import provider
@@ -14,6 +15,9 @@ from burn_wgpu.shader.launch import KernelKey
 from burn_wgpu.std.errors import KernelError
 
 _KEPT = 4096  # more distinct kernels than any program met so far; a dropped pipeline is compiled again
+
+HALVES = "lib/dtype/f16"
+NATIVE_HALVES = {HALVES: "lib/dtype/f16_native"}
 
 
 class Pipeline:
@@ -37,7 +41,9 @@ class PipelineCache:
         self.pipelines: OrderedDict[KernelKey, Pipeline] = OrderedDict()
         self.layouts: dict[int, tuple[Any, Any]] = {}
         self.created = 0
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self.halves_round: bool | None = None
+        self.prove_halves: Callable[[], bool] | None = None  # runs a kernel, once, when the first half is compiled
 
     def layout(self, bindings: int) -> tuple[Any, Any]:
         """(bind group layout, pipeline layout): parameters at 0 with a dynamic offset, then storage read_write."""
@@ -68,7 +74,7 @@ class PipelineCache:
             return found
 
     def _compile(self, key: KernelKey, operation: str) -> Pipeline:
-        text = compose(key)
+        text = compose(key, replace=NATIVE_HALVES if HALVES in key.uses and self._native_halves() else None)
         self.created += 1
         try:
             module = self._module(text, key)
@@ -80,6 +86,14 @@ class PipelineCache:
                 f"{operation}: {self.capability.adapter} refuses the kernel '{key.file}': {str(error).strip()}"
             ) from error
         return Pipeline(gpu, key)
+
+    def _native_halves(self) -> bool:
+        """Whether pack2x16float rounds to nearest even here; WGSL leaves it open."""
+        if self.halves_round is None:
+            self.halves_round = False  # while the proof itself runs
+            if self.prove_halves is not None:
+                self.halves_round = self.prove_halves()
+        return self.halves_round
 
     def _module(self, text: str, key: KernelKey) -> Any:
         if not (key.trusted and self.capability.trusted):

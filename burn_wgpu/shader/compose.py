@@ -13,6 +13,7 @@ its own line.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
@@ -83,10 +84,13 @@ def _parsed(name: str) -> tuple[tuple[str | None, str, frozenset[str]], ...]:
     return tuple((n, t, frozenset(_WORD.findall(t))) for n, t in _declarations(_file(name)))
 
 
-def compose(key: KernelKey, implementation: Implementation = "naga") -> str:
-    """The WGSL of a kernel. Raises KernelError that names the file and what is missing."""
+def compose(key: KernelKey, implementation: Implementation = "naga", replace: Mapping[str, str] | None = None) -> str:
+    """The WGSL of a kernel. Raises KernelError that names the file and what is missing.
+
+    replace: library files to take instead of others, for adapters that were shown to allow it.
+    """
     files: dict[str, None] = {key.file: None}
-    queue = [key.file, *key.uses]
+    queue = [key.file, *((replace or {}).get(name, name) for name in key.uses)]
     while queue:
         name = queue.pop()
         files[name] = None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
+from burn_wgpu.backends.wgpu.probe import halves_round_to_even
 from burn_wgpu.runtime.client import Client, Task, client_for
 from burn_wgpu.runtime.memory import Lease
 from burn_wgpu.shader.capability import Capability
@@ -58,6 +60,8 @@ class WgpuDevice:
         found = self._client
         if found is None:
             found = self._client = client_for(self.index, self.default_limits)
+            if found.pipelines.prove_halves is None:
+                found.pipelines.prove_halves = partial(halves_round_to_even, found)
         return found
 
     @property
