@@ -11,10 +11,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from burn_wgpu.kernel.map import Function, Operand, map_plan
 from burn_wgpu.shader.capability import Capability
 from burn_wgpu.shader.launch import Plan
 from burn_wgpu.shader.prelude import KINDS, RAW64, WordKind, raw_kind
+from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.dtype import BF16, F16, F64, DType
 from burn_wgpu.std.layout import Layout
 
@@ -66,3 +69,12 @@ def _named(name: str, source: DType, target: DType, value: str, result: str) -> 
         ("NARROW", target in (F16, BF16)),
     )
     return Function(name, ("elementwise/cast",), value, result, consts)
+
+
+def variants(device: Capability) -> Iterator[Plan]:
+    """Every pair of dtypes."""
+    layout = Layout.dense((64,))
+    for source in KINDS:
+        for target in KINDS:
+            if source is not target and dt.FLEX32 not in (source, target):
+                yield cast_plan(layout, source, target, device)

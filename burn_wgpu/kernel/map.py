@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from burn_wgpu.shader import fault
 from burn_wgpu.shader.capability import Capability
+from burn_wgpu.shader.fault import FAULT_OPERAND
 from burn_wgpu.shader.launch import KernelKey, Launch, Out, Plan, fold
 from burn_wgpu.shader.prelude import Prelude, WordKind, raw_kind, word_kind, words
 from burn_wgpu.std import dtype as dt
@@ -30,6 +32,7 @@ class Function:
     value   what the alias V stands for inside them
     result  its value type
     consts  u32 and bool constants that the files need
+    fault   a WGSL predicate of the same arguments: where it is true a division by zero is reported
     """
 
     name: str
@@ -37,6 +40,7 @@ class Function:
     value: str
     result: str
     consts: tuple[tuple[str, int | bool], ...] = ()
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +109,11 @@ def map_plan(
         return None
 
     prelude.storage("out", out_kind or out, "chunk")
+    if function.fault:
+        prelude.raw_storage("faults", "array<atomic<u32>>")
+        prelude.use("lib/fault")
+        fields["size"], fields["fault_code"] = "u32", "u32"
+        values += [result.layout.size, fault.code("division", operation)]
     scalar_words = 0
     for i, kind_name in enumerate(scalars):
         if kind_name in _TWO_WORDS:
@@ -120,6 +129,11 @@ def map_plan(
     for lane in range(4):
         args = [f"{a}[{lane}]" for a in arguments] + [f"s{i}" for i in range(len(scalars))]
         calls.append(f"{function.name}({', '.join(args)})")
+        if function.fault:  # not of the padding behind the last element
+            body.append(
+                f"    if ({function.fault}({', '.join(args)}) && 4u * c + {lane}u < params.size) "
+                "{ report(params.fault_code, 0u, 0u); }"
+            )
     body.append(f"    return array<{function.result}, 4>({', '.join(calls)});")
     prelude.text(f"fn apply4(c: u32) -> array<{function.result}, 4> {{\n" + "\n".join(body) + "\n}")
 
@@ -134,8 +148,11 @@ def map_plan(
         frozenset(prelude.features), trusted=True,
     )  # fmt: skip
     params = words(grid[0], chunks, *values)
-    launch = Launch(key, tuple(range(len(operands) + 1)), params, grid, scalar_words)
-    return Plan(operation, len(operands), (result,), (launch,))
+    places = tuple(range(len(operands) + 1))
+    if function.fault:
+        places = (*places, FAULT_OPERAND)
+    launch = Launch(key, places, params, grid, scalar_words)
+    return Plan(operation, len(operands), (result,), (launch,), flags=bool(function.fault))
 
 
 def copy_plan(layout: Layout, dtype: DType, device: Capability, operation: str = "contiguous") -> Plan:

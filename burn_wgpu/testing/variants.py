@@ -12,14 +12,13 @@ import pkgutil
 from collections.abc import Iterable, Iterator
 
 import burn_wgpu.kernel
-from burn_wgpu.backends.wgpu.elementwise import function_files
+from burn_wgpu.backends.wgpu.elementwise import function_of
 from burn_wgpu.contract.backend import Backend
 from burn_wgpu.contract.declare import elementwise_functions
-from burn_wgpu.kernel.map import Function, Operand, map_plan
+from burn_wgpu.kernel.map import Operand, map_plan
 from burn_wgpu.shader.capability import Capability
 from burn_wgpu.shader.compose import Implementation, compose
 from burn_wgpu.shader.launch import KernelKey, Plan
-from burn_wgpu.shader.prelude import KINDS
 from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.layout import Layout
 
@@ -80,14 +79,13 @@ def _elementwise(device: Capability) -> Iterator[Plan]:
         prefix = name.split("_")[0]
         kinds = ints if prefix in ("int", "bitwise") else (dt.BOOL_U8, dt.BOOL_U32) if prefix == "bool" else floats
         for dtype in kinds:
-            value = KINDS[dtype].value
+            function = function_of(declared, dtype)
             to_bool = declared.result == "bool"
-            function = Function(declared.wgsl, function_files(value), value, "bool" if to_bool else value)
             operands = [
                 Operand(layout, dt.BOOL_U8 if i == declared.mask else dtype) for i in range(declared.tensors)
             ]
             out = dt.BOOL_U8 if to_bool else dtype
-            scalars = (value,) * declared.scalars
+            scalars = (function.value,) * declared.scalars
             plan = map_plan(name, function, operands, layout.shape, out, device, scalars)
             assert plan is not None
             yield plan

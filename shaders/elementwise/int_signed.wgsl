@@ -25,3 +25,8 @@ fn int_powi(x: V, y: V) -> V {
     let unit = select(V(0), select(x, V(1), (y & V(1)) == V(0)), x == V(1) || x == V(-1));
     return select(int_power(x, y), unit, y < V(0));
 }
+
+// What is reported: division by zero, and zero to a negative power.
+fn int_div_fault(x: V, y: V) -> bool { return y == V(0); }
+fn int_remainder_fault(x: V, y: V) -> bool { return y == V(0); }
+fn int_powi_fault(x: V, y: V) -> bool { return x == V(0) && y < V(0); }

@@ -15,3 +15,8 @@ fn int_remainder(x: V, y: V) -> V {
     return select(x - safe * (x / safe), V(0), y == V(0));
 }
 fn int_powi(x: V, y: V) -> V { return int_power(x, y); }
+
+// What is reported: division by zero.
+fn int_div_fault(x: V, y: V) -> bool { return y == V(0); }
+fn int_remainder_fault(x: V, y: V) -> bool { return y == V(0); }
+fn int_powi_fault(x: V, y: V) -> bool { return false; }

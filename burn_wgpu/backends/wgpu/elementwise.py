@@ -13,13 +13,14 @@ from burn_wgpu.kernel.map import Function, Operand, map_plan
 from burn_wgpu.runtime.client import Task
 from burn_wgpu.shader.prelude import KINDS
 from burn_wgpu.std.dtype import F64, DType
-from burn_wgpu.std.errors import DTypeError
+from burn_wgpu.std.errors import DivisionByZero, DTypeError
 from burn_wgpu.std.layout import broadcast_shapes
 from burn_wgpu.std.scalar import Scalar, as_scalar
 
 FLOAT_FILES = ("elementwise/float", "elementwise/float_math", "elementwise/activation")
 INT_FILES = ("elementwise/int",)
 BOOL_FILES = ("elementwise/bool",)
+_DIVIDES = ("int_div", "int_remainder", "int_powi")
 
 
 def function_files(value: str) -> tuple[str, ...]:
@@ -29,6 +30,16 @@ def function_files(value: str) -> tuple[str, ...]:
     if value == "bool":
         return BOOL_FILES
     return (*INT_FILES, "elementwise/int_signed" if value.startswith("i") else "elementwise/int_unsigned")
+
+
+def function_of(declared: Elementwise, dtype: DType) -> Function:
+    """The WGSL function of a declaration for operands of this dtype."""
+    value = KINDS[dtype].value
+    result = "bool" if declared.result == "bool" else value
+    consts = (("BITS", 8 * dtype.size_bytes),) if dtype.is_int else ()
+    # A number as divisor was looked at before.
+    fault = f"{declared.wgsl}_fault" if declared.wgsl in _DIVIDES and not declared.scalars else ""
+    return Function(declared.wgsl, function_files(value), value, result, consts, fault)
 
 
 def pack_scalars(values: tuple[Scalar, ...], value: str) -> bytes:
@@ -90,6 +101,8 @@ def _general(declared: Elementwise) -> Callable[..., Any]:
         main = tensors[1] if declared.mask == 0 else tensors[0]
         scalars = tuple(as_scalar(s, main.dtype) for s in arguments[n : n + m])
         out_dtype: DType = arguments[n + m] if to_bool else main.dtype
+        if scalars == (0,) and declared.wgsl in ("int_div", "int_remainder"):
+            raise DivisionByZero(f"{name}: the divisor is 0; an integer cannot be divided by it")
         device = main.device
         packed = pack_scalars(scalars, KINDS[main.dtype].value) if m else b""
         key = _key(name, tensors, main.dtype, out_dtype, to_bool, declared.mask)
@@ -125,16 +138,13 @@ def _plan(
         raise DTypeError(
             f"{declared.name}: {device.capability.adapter} stores f64 but has no arithmetic for it; cast to f32"
         )
-    value = KINDS[dtype].value
-    result = "bool" if declared.result == "bool" else value
-    consts = (("BITS", 8 * dtype.size_bytes),) if dtype.is_int else ()
-    function = Function(declared.wgsl, function_files(value), value, result, consts)
+    function = function_of(declared, dtype)
     shape = broadcast_shapes(declared.name, *[t.shape for t in tensors])
 
     def make(given: tuple[WgpuTensor, ...]) -> Any:
         operands = [Operand(t.layout, t.dtype) for t in given]
         return map_plan(
-            declared.name, function, operands, shape, out, device.capability, (value,) * declared.scalars
+            declared.name, function, operands, shape, out, device.capability, (function.value,) * declared.scalars
         )
 
     plan = make(tensors)
