@@ -72,6 +72,6 @@ def test_the_required_dependencies_are_four() -> None:
 
 def test_the_extras_are_the_documented_ones() -> None:
     extras = set(PROJECT["project"]["optional-dependencies"])
-    assert extras == {"dawn", "plot", "distributed", "store", "examples", "test", "dev"}
+    assert extras == {"plot", "examples", "test", "dev"}
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert {extra for extra in extras if f"`{extra}`" not in readme} == set()
