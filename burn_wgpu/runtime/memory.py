@@ -3,15 +3,18 @@
 A `Block` is a GPU buffer of a size class that lives until the pool is trimmed. A `Lease` is one tensor's claim on a
 block; when its last reference dies the block goes to the end of its class's free list and is handed out again first
 (last in, first out), so that a loop meets the same few buffers and their bind groups again. One queue runs in order, so
-a block may be handed out before the GPU has run the dispatch that used it; only host writes must avoid that (`fresh`).
+a block may be handed out before the GPU has run the dispatch that used it; only host writes must avoid that
+(`take_fresh`). Blocks are taken with the stream's lock held; a finalizer gives them back at any moment, by one append.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 from typing import TYPE_CHECKING, Any
 
-from burn_wgpu.std.errors import OutOfMemoryError, UnsupportedError
+from burn_wgpu.runtime import provider
+from burn_wgpu.std.errors import ArgumentError, OutOfMemoryError, UnsupportedError
 
 if TYPE_CHECKING:
     from burn_wgpu.runtime.stream import Stream
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
 STORAGE, COPY_SRC, COPY_DST, MAP_READ, MAP_WRITE, UNIFORM, QUERY_RESOLVE = 0x80, 4, 8, 1, 2, 0x40, 0x200
 GRANULE = 256
 _BIG = 64 << 20
+_WRITTEN_RING = 8  # free blocks of a class that wait for a submission before the next host write makes one
+_KEEP_FREE = 1 << 30  # bytes that free blocks may hold beyond what tensors ever held at once
 
 
 def size_class(size_bytes: int) -> int:
@@ -48,7 +53,8 @@ class Block:
 class Lease:
     """A tensor's claim on a block. `block` may be None while a recorder has not decided it yet.
 
-    batch  number of the stream's batch that writes it, so that a failed batch poisons what it should have made
+    batch  number of the stream's batch that writes it, so that a failed batch poisons what it should have made;
+           -1 for one that no command writes
     """
 
     __slots__ = ("__weakref__", "batch", "block", "pool")
@@ -78,30 +84,48 @@ class Pool:
         self.max_bytes = max_bytes
         self.max_binding = max_binding
         self.free: dict[int, list[Block]] = {}
+        # Every block is held here too. A lease in a reference cycle (a traceback's frames) is finalized together with what
+        # only it reaches: the block would come back to its free list with the buffer already released.
+        self.alive: dict[int, Block] = {}
         self.batch = 0
         self.created = 0
         self.reserved = 0
         self.reserved_peak = 0
+        self.in_use_peak = 0
         self.blocks = 0
         self.budget = _budget(software)
         self.stream: Stream | None = None
         self.on_drop: Any = None  # called with the uids of dropped blocks
 
+    def size(self, size_bytes: int) -> int:
+        """The size class for this many bytes, never more than can be bound."""
+        return min(size_class(size_bytes), max(self.max_binding, GRANULE))
+
     def take(self, size: int) -> Block:
-        """A block of this size class (see `size_class`), reused or new."""
+        """A block of this size class (see `size`), reused or new."""
         free = self.free.get(size)
         if free:
             return free.pop()
         return self._create(size)
 
     def take_fresh(self, size: int) -> Block:
-        """A block that no unsubmitted command refers to: safe for a host write."""
+        """A block that no unsubmitted command refers to: safe for a host write.
+
+        A loop that uploads and drops finds its blocks used by commands that wait: after a few of them, or when they
+        are large, those are submitted, instead of making a new block each time.
+        """
         free = self.free.get(size)
         if free:
-            for i, block in enumerate(free):
-                if block.freed < self.batch:
-                    del free[i]
-                    return block
+            stream = self.stream
+            if stream is not None and stream.encoder is not None:
+                for i, block in enumerate(free):
+                    if block.freed < self.batch:
+                        del free[i]
+                        return block
+                if len(free) < _WRITTEN_RING and len(free) * size < _BIG:
+                    return self._create(size)
+                stream.flush()
+            return free.pop()
         return self._create(size)
 
     def reserve_class(self, size: int) -> list[Block]:
@@ -121,6 +145,10 @@ class Pool:
 
     def _create(self, size: int) -> Block:
         self.free.setdefault(size, [])
+        in_use = self.in_use()
+        self.in_use_peak = max(self.in_use_peak, in_use + size)
+        if self.reserved + size > 2 * self.in_use_peak + _KEEP_FREE:
+            self.trim()  # sizes that vary without end leave blocks that nobody asks for again
         if self.budget is not None and self.reserved + size > self.budget:
             self.trim()
             if self.reserved + size > self.budget:
@@ -129,8 +157,9 @@ class Pool:
         try:
             gpu = self.device.create_buffer(size=size, usage=usage)
         except Exception as error:
-            if "memory" not in str(error).lower():
-                raise
+            told = provider.explain(error, "allocate", self.adapter)
+            if not isinstance(told, OutOfMemoryError):
+                raise told from error
             self.trim()
             try:
                 gpu = self.device.create_buffer(size=size, usage=usage)
@@ -143,32 +172,32 @@ class Pool:
         return Block(gpu, size, self.created)
 
     def _out_of_memory(self, size: int, whose: str) -> OutOfMemoryError:
+        budget = f" ({self.budget} bytes)" if whose == "the budget" else ""
         return OutOfMemoryError(
-            f"allocate: {size} bytes do not fit into {whose} of {self.adapter}, which holds {self.in_use()} bytes in "
-            f"tensors ({self.reserved} reserved); free tensors, or make batches smaller"
+            f"allocate: {size} bytes do not fit into {whose}{budget} of {self.adapter}, which holds {self.in_use()} "
+            f"bytes in tensors ({self.reserved} reserved); free tensors, or make batches smaller"
         )
 
     def trim(self) -> None:
-        """Drops every free block, after what refers to it has been submitted."""
-        import gc
-
-        gc.collect()
-        if self.stream is not None:
-            self.stream.flush()
-        dropped: set[int] = set()
-        for size, free in self.free.items():
-            self.reserved -= size * len(free)
-            self.blocks -= len(free)
-            dropped.update(b.uid for b in free)
-            free.clear()
-        if dropped and self.on_drop is not None:
-            self.on_drop(dropped)
-        if self.stream is not None:
-            self.stream.wait()
+        """Drops every free block, after what refers to it has been submitted, and waits until the device has them back."""
+        stream = self.stream
+        assert stream is not None
+        with stream.lock:
+            gc.collect()
+            stream.flush()
+            dropped: set[int] = set()
+            for size, free in list(self.free.items()):
+                while free:  # a finalizer may append meanwhile
+                    dropped.add(free.pop().uid)
+                    self.reserved -= size
+                    self.blocks -= 1
+            if dropped and self.on_drop is not None:
+                self.on_drop(dropped)
+            stream.idle()
 
     def in_use(self) -> int:
         """Bytes of blocks that tensors hold."""
-        return self.reserved - sum(size * len(free) for size, free in self.free.items())
+        return self.reserved - sum(size * len(free) for size, free in list(self.free.items()))
 
 
 def _budget(software: bool) -> int | None:
@@ -176,7 +205,10 @@ def _budget(software: bool) -> int | None:
     mapped lazily, so asking for too much would end the process when they are touched."""
     text = os.environ.get("BURN_WGPU_MEMORY_BUDGET")
     if text:
-        return int(text)
+        try:
+            return int(text)
+        except ValueError:
+            raise ArgumentError(f"BURN_WGPU_MEMORY_BUDGET: '{text}' is not a number of bytes; give an integer") from None
     if software and hasattr(os, "sysconf"):
         return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 0.9)
     return None
