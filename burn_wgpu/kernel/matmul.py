@@ -30,10 +30,10 @@ from burn_wgpu.std.errors import ArgumentError, DTypeError
 from burn_wgpu.std.layout import Layout, Shape, collapse_together
 
 TILES = {
-    "tile_128x128": Tile(128, 128, 8, 16, 8),
-    "tile_128x64": Tile(128, 64, 8, 8, 8),
-    "tile_64x128": Tile(64, 128, 8, 8, 8),
-    "tile_64x64": Tile(64, 64, 8, 8, 8),
+    "tile_64x128": Tile(64, 128, 8, 16, 8),
+    "tile_128x64": Tile(128, 64, 8, 16, 8),
+    "tile_64x128_deep": Tile(64, 128, 16, 8, 8),
+    "tile_64x64": Tile(64, 64, 16, 8, 4),
     "tile_32x32": Tile(32, 32, 8, 4, 4),
 }
 KERNELS = (*TILES, "small16", "small32", "gemv", "tiny")
@@ -162,18 +162,17 @@ def choose(product: Product, device: Capability) -> tuple[str, int]:
         kernel = "small16" if wide_value or min(m, n) <= 16 else "small32"
         side = SMALL[kernel]
         return kernel, _splits(count * -(-m // side) * -(-n // side), k, 256)
-    kernel, groups = "", 0
-    for kernel, tile in TILES.items():  # from the largest to the smallest
-        if tile.workgroup_bytes > device.max_workgroup_bytes or tile.threads > device.max_invocations:
-            continue
-        groups = count * -(-m // tile.rows) * -(-n // tile.columns)
-        if groups >= BUSY and m > tile.rows // 2 and n > tile.columns // 2:
+    small = device.software or min(m, n) <= 32 or m * n * count <= 1 << 16
+    for kernel, least in (("tile_128x64" if n <= 64 else "tile_64x128", 2 * BUSY), ("tile_64x128_deep", BUSY)):
+        tile = TILES[kernel]
+        if not small and _groups(product, tile) >= least and tile.workgroup_bytes <= device.max_workgroup_bytes:
             return kernel, 1
-    small = m <= 32 or n <= 32 or m * n * count <= 1 << 16
     kernel = "tile_32x32" if small else "tile_64x64"
-    tile = TILES[kernel]
-    groups = count * -(-m // tile.rows) * -(-n // tile.columns)
-    return kernel, _splits(groups, k, 128)
+    return kernel, _splits(_groups(product, TILES[kernel]), k, 128)
+
+
+def _groups(product: Product, tile: Tile) -> int:
+    return product.matrices * -(-product.m // tile.rows) * -(-product.n // tile.columns)
 
 
 def _splits(groups: int, k: int, least: int) -> int:
@@ -390,8 +389,8 @@ def _gemv(product: Product, kernel: str, splits: int, partial: bool, device: Cap
 def _gemv_shape(w: Side, k: int) -> tuple[int, int]:
     """(threads side by side over rows, threads) of a workgroup."""
     if w.along_k:
-        return 1, 256 if k >= 2048 else 64
-    return 32, 256
+        return 1, 256 if k >= 8192 else 128 if k >= 512 else 64
+    return 16, 256
 
 
 def _gemv_splits(product: Product) -> int:

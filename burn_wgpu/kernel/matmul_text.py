@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from burn_wgpu.shader.prelude import Prelude, WordKind
 
 LANES = "xyzw"
+PAD = 0
+ROW_FIRST = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +136,8 @@ def _operand(
     chunks = outer * depth // 4
     loads = chunks // threads
     assert loads * threads == chunks, "a slice must divide evenly among the threads"
-    size = outer * depth
+    pitch = outer + (PAD if side.along_k else 0)
+    size = pitch * depth
     clamp = f"params.{extent} - 1u"
     if side.along_k:
         prelude.text(f"var<workgroup> {x}_tile: array<{value}, {2 * size}>;")
@@ -150,7 +153,8 @@ def _operand(
         prelude.text(f"var<private> {at}: u32;")
         c = f"(local + {l * threads}u)"
         if side.along_k:
-            k_here, o_here = f"4u * ({c} % {depth // 4}u)", f"o0 + {c} / {depth // 4}u"
+            q, o = (f"{c} / {outer}u", f"{c} % {outer}u") if ROW_FIRST else (f"{c} % {depth // 4}u", f"{c} / {depth // 4}u")
+            k_here, o_here = f"4u * ({q})", f"o0 + {o}"
             o_here = f"min({o_here}, {clamp})" if edges else o_here
             place = f"base + ({o_here}) * params.{x}_o + (k0 + {k_here}) * params.{x}_k"
             if side.wide:
@@ -171,22 +175,22 @@ def _operand(
                     prelude.text(f"var<private> {x}_o{l}_{e}: u32;")
                     begin.append(f"    {x}_o{l}_{e} = min({o_here} + {e}u, {clamp}) * params.{x}_o;")
                 step = f"{depth}u * params.{x}_k"
+        fetch.append(f"    let p{l} = {at} + slice * {step};")
         fetch += _fetch(side, l, k_here, edge_k, value)
-        fetch.append(f"    {at} += {step};")
         if side.along_k:
-            here = f"buffer * {size}u + ({k_here}) * {outer}u + {c} / {depth // 4}u"
+            here = f"buffer * {size}u + {k_here} * {pitch}u + {o}"
             stash.append(f"    let s{l} = {here};")
-            stash += [f"    {x}_tile[s{l} + {e * outer}u] = {reg}.{LANES[e]};" for e in range(4)]
+            stash += [f"    {x}_tile[s{l} + {e * pitch}u] = {reg}.{LANES[e]};" for e in range(4)]
         else:
             stash.append(f"    {x}_tile[buffer * {size // 4}u + {c}] = {reg};")
     prelude.text(f"fn {x}_begin(base: u32, o0: u32, k0: u32, local: u32) {{\n" + "\n".join(begin) + "\n}")
-    prelude.text(f"fn {x}_fetch(k0: u32, local: u32) {{\n" + "\n".join(fetch) + "\n}")
+    prelude.text(f"fn {x}_fetch(k0: u32, slice: u32, local: u32) {{\n" + "\n".join(fetch) + "\n}")
     prelude.text(f"fn {x}_stash(buffer: u32, local: u32) {{\n" + "\n".join(stash) + "\n}")
 
 
 def _fetch(side: Side, l: int, k_here: str, edge_k: bool, value: str) -> list[str]:
     """Statements that load four elements into the register; where k ends, places fall back to 0 and values to zero."""
-    x, at, reg = side.name, f"{side.name}_p{l}", f"{side.name}_r{l}"
+    x, at, reg = side.name, f"p{l}", f"{side.name}_r{l}"
     if side.wide:
         if not edge_k:
             return [f"    {reg} = chunk_{x}({at});"]
@@ -225,9 +229,9 @@ def _multiply(prelude: Prelude, tile: Tile, a: Side, b: Side, value: str) -> Non
         (b, tile.columns, wide, f"(local % {across}u)"),
     ):
         unit = 4 if side.along_k else 1  # words or vectors of workgroup memory per block of four
-        lines.append(f"    let {side.name}_at = buffer * {outer * tile.depth * unit // 4}u + {index} * {unit}u;")
+        lines.append(f"    let {side.name}_at = buffer * {(outer + (PAD if side.along_k else 0)) * tile.depth * unit // 4}u + {index} * {unit}u;")
         stride = outer // blocks // 4 * unit  # between a thread's blocks
-        sides.append((side, outer * unit // 4, blocks, stride))
+        sides.append((side, (outer + (PAD if side.along_k else 0)) * unit // 4, blocks, stride))
     for k in range(tile.depth):
         for side, row, blocks, stride in sides:
             x = side.name

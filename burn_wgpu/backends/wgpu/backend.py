@@ -6,6 +6,7 @@ from burn_wgpu.backends.wgpu.cast_ops import CastOps
 from burn_wgpu.backends.wgpu.device_ops import DeviceOps
 from burn_wgpu.backends.wgpu.elementwise import method_for
 from burn_wgpu.backends.wgpu.index_ops import IndexOps
+from burn_wgpu.backends.wgpu.matmul_ops import MatmulOps
 from burn_wgpu.backends.wgpu.movement_ops import MovementOps
 from burn_wgpu.backends.wgpu.norm_ops import NormOps
 from burn_wgpu.backends.wgpu.random_ops import RandomOps
@@ -21,6 +22,7 @@ class WgpuBackend(  # type: ignore[misc]  # the mixins take this backend's own t
     CastOps,
     DeviceOps,
     IndexOps,
+    MatmulOps,
     MovementOps,
     NormOps,
     RandomOps,
