@@ -89,9 +89,8 @@ def anything() -> Draw:
 def whole() -> Draw:
     """Integers of any size, with the ends of the range and small numbers."""
     draw = anything()
-    draw.special = (  # type: ignore[attr-defined]
-        0, 1, 2, 3, 7, -1, -2, -3, 100, *(s * (1 << b) - (s > 0) for b in (7, 8, 15, 16, 31, 32, 63, 64) for s in (1, -1)),
-    )  # fmt: skip
+    ends = (s * (1 << b) - (s > 0) for b in (7, 8, 15, 16, 31, 32, 63, 64) for s in (1, -1))
+    draw.special = (0, 1, 2, 3, 7, -1, -2, -3, 100, *ends)  # type: ignore[attr-defined]
     return draw
 
 
