@@ -37,12 +37,12 @@ class Picked(NamedTuple):
     """A gather: layouts over the output's shape.
 
     source   the place in the source with all indexed axes at 0
-    index    the place of the (first) index
+    at       the place of the (first) index
     axes     the indexed axes; index k lies index_step · k after the first
     """
 
     source: Layout
-    index: Layout
+    at: Layout
     axes: tuple[Axis, ...]
     index_step: int = 1
 
@@ -100,7 +100,7 @@ def gather_launch(
     """Operands are (source, indices, output). faults=False: the indices were computed by a kernel and are right."""
     if picked.source.size == 0:
         return None
-    shape, (source, index) = collapse_together([picked.source, picked.index])
+    shape, (source, index) = collapse_together([picked.source, picked.at])
     axes, s, t = list(shape), list(source), list(index)
     source_at, steps, unit = picked.source.offset, [axis.stride for axis in picked.axes], size_bytes
     # Rows that lie together on both sides move in units of up to 16 bytes.
@@ -134,7 +134,7 @@ def gather_launch(
     numbers.add("count", count)
     scaled = [Axis(axis.size, step) for axis, step in zip(picked.axes, steps, strict=True)]
     located(numbers, operation if faults else None, scaled, picked.index_step)
-    walk_axes(numbers, "places", axes, [s, t], [source_at, picked.index.offset])
+    walk_axes(numbers, "places", axes, [s, t], [source_at, picked.at.offset])
     params = numbers.declare()
     file = "index/gather_packed" if packed else "index/gather"
     key = KernelKey(
