@@ -84,6 +84,9 @@ class Pool:
         self.max_bytes = max_bytes
         self.max_binding = max_binding
         self.free: dict[int, list[Block]] = {}
+        # Every block is reachable from here: one that only a lease in a garbage cycle holds would have its GPU buffer
+        # finalised together with the lease that gives it back.
+        self.all: dict[int, Block] = {}
         # Every block is held here too. A lease in a reference cycle (a traceback's frames) is finalized together with what
         # only it reaches: the block would come back to its free list with the buffer already released.
         self.alive: dict[int, Block] = {}
@@ -92,7 +95,6 @@ class Pool:
         self.reserved = 0
         self.reserved_peak = 0
         self.in_use_peak = 0
-        self.blocks = 0
         self.budget = _budget(software)
         self.stream: Stream | None = None
         self.on_drop: Any = None  # called with the uids of dropped blocks
@@ -166,10 +168,10 @@ class Pool:
             except Exception as second:
                 raise self._out_of_memory(size, "the device") from second
         self.created += 1
-        self.blocks += 1
         self.reserved += size
         self.reserved_peak = max(self.reserved_peak, self.reserved)
-        return Block(gpu, size, self.created)
+        block = self.alive[self.created] = Block(gpu, size, self.created)
+        return block
 
     def _out_of_memory(self, size: int, whose: str) -> OutOfMemoryError:
         budget = f" ({self.budget} bytes)" if whose == "the budget" else ""
@@ -188,12 +190,19 @@ class Pool:
             dropped: set[int] = set()
             for size, free in list(self.free.items()):
                 while free:  # a finalizer may append meanwhile
-                    dropped.add(free.pop().uid)
+                    uid = free.pop().uid
+                    del self.alive[uid]
+                    dropped.add(uid)
                     self.reserved -= size
                     self.blocks -= 1
             if dropped and self.on_drop is not None:
                 self.on_drop(dropped)
             stream.idle()
+
+    @property
+    def blocks(self) -> int:
+        """How many buffers there are."""
+        return len(self.all)
 
     def in_use(self) -> int:
         """Bytes of blocks that tensors hold."""
