@@ -6,17 +6,20 @@ it creates no buffer, bind group, pipeline or parameter slot, formats no string 
 
 from __future__ import annotations
 
+import os
+import threading
 from typing import Any
 
 from burn_wgpu.runtime import provider
-from burn_wgpu.runtime.memory import Block, Lease, Pool, size_class
+from burn_wgpu.runtime.memory import Block, Lease, Pool
 from burn_wgpu.runtime.params import SLOT, ParamStore, Slot
 from burn_wgpu.runtime.pipeline import Pipeline, PipelineCache
 from burn_wgpu.runtime.provider import AdapterInfo
-from burn_wgpu.runtime.stream import Stream
+from burn_wgpu.runtime.stream import BATCH_BYTES, BATCH_LIMIT, FORKED, Stream
 from burn_wgpu.shader.capability import Capability
 from burn_wgpu.shader.fault import FAULT_OPERAND
 from burn_wgpu.shader.launch import Plan, check
+from burn_wgpu.std.errors import DeviceError
 
 _KEPT_GROUPS = 16_384
 
@@ -34,7 +37,7 @@ class Client:
         )  # fmt: skip
         self.params = ParamStore(self.device)
         self.pipelines = PipelineCache(self.device, capability)
-        self.stream = Stream(self.device, self.pool, self.params, capability.adapter, metal=info.backend == "Metal")
+        self.stream = Stream(self.device, self.pool, self.params, capability.adapter)
         self.pool.on_drop = self._forget
         self.groups: dict[tuple[int, ...], Any] = {}
         self.groups_created = 0
@@ -50,15 +53,17 @@ class Client:
 
     def lease(self, size_bytes: int, operation: str = "allocate") -> Lease:
         """A buffer of at least this many bytes with undefined content."""
-        self.pool.check(operation, size_bytes)
-        return Lease(self.pool.take(size_class(size_bytes)), self.pool, self.pool.batch)
+        pool = self.pool
+        pool.check(operation, size_bytes)
+        with self.stream.lock:
+            return Lease(pool.take(pool.size(size_bytes)), pool, -1)
 
     def upload(self, data: Any, size_bytes: int) -> Lease:
         """A buffer that holds these bytes."""
         self.pool.check("from_data", size_bytes)
         with self.stream.lock:
-            block = self.pool.take_fresh(size_class(size_bytes))
-            lease = Lease(block, self.pool, self.pool.batch)
+            block = self.pool.take_fresh(self.pool.size(size_bytes))
+            lease = Lease(block, self.pool, -1)
             if size_bytes:
                 self.stream.upload(block, data)
         return lease
@@ -69,7 +74,10 @@ class Client:
         for i, block in enumerate(blocks):
             gpu = self.stream.faults if block is None else block.gpu
             entries.append({"binding": i + 1, "resource": {"buffer": gpu, "offset": 0, "size": gpu.size}})
-        group = self.device.create_bind_group(layout=self.pipelines.layout(pipeline.bindings)[0], entries=entries)
+        try:
+            group = self.device.create_bind_group(layout=self.pipelines.layout(pipeline.bindings)[0], entries=entries)
+        except Exception as error:
+            raise provider.explain(error, "bind", self.capability.adapter) from error
         self.groups_created += 1
         if len(self.groups) >= _KEPT_GROUPS:
             self.stream.flush()
@@ -85,10 +93,10 @@ class Client:
     def counts(self) -> dict[str, int]:
         """How many of each kind of object were ever created."""
         return {
-            "buffers": self.pool.created + len(self.params.arenas),
+            "buffers": self.pool.created + len(self.params.arenas) + self.stream.staging.created,
             "bind_groups": self.groups_created,
             "pipelines": self.pipelines.created,
-            "dispatches": self.stream.dispatches + self.stream.count,
+            "dispatches": self.stream.dispatches + len(self.stream.operations),
             "submissions": self.stream.submissions,
         }
 
@@ -111,18 +119,23 @@ class _Step:
 class Task:
     """A plan compiled for a device; `run` records it."""
 
-    __slots__ = ("client", "flags", "free", "operation", "outputs", "plan", "scratch", "simple", "sizes", "steps")
+    __slots__ = (
+        "client", "flags", "free", "operation", "outputs", "plan", "scratch", "simple", "sizes", "steps", "weight",
+    )  # fmt: skip
 
     def __init__(self, client: Client, plan: Plan) -> None:
         self.client = client
         self.plan = plan
         self.operation = plan.operation
         self.outputs = plan.outputs
-        self.sizes = [size_class(out.size_bytes) for out in plan.outputs] + [size_class(s) for s in plan.scratch]
+        pool = client.pool
+        self.sizes = [pool.size(out.size_bytes) for out in plan.outputs] + [pool.size(s) for s in plan.scratch]
         self.scratch = len(plan.scratch)
         self.flags = plan.flags
-        self.steps = [_Step(client, plan, i) for i in range(len(plan.launches)) if 0 not in plan.launches[i].grid]
-        self.free = [client.pool.reserve_class(size) for size in self.sizes]
+        with client.stream.lock:
+            self.free = [pool.reserve_class(size) for size in self.sizes]
+            self.steps = [_Step(client, plan, i) for i in range(len(plan.launches)) if 0 not in plan.launches[i].grid]
+        self.weight = 1 / BATCH_LIMIT + sum(self.sizes) / (max(len(self.steps), 1) * BATCH_BYTES)
         self.simple = (
             len(self.steps) == 1
             and len(plan.outputs) == 1
@@ -138,79 +151,116 @@ class Task:
 
     def run(self, inputs: tuple[Lease, ...], scalars: bytes = b"") -> list[Lease]:
         """Records the launches; gives the outputs' leases. `scalars` are the words that the launches leave open."""
+        if not self.simple:
+            outputs = self.prepare()
+            self.execute(inputs, outputs, scalars)
+            return outputs
         client = self.client
         pool, stream = client.pool, client.stream
-        if stream.failed:
-            stream.check(*inputs)
-        if self.simple:
+        with stream.lock:
+            if stream.failed:
+                stream.check(*inputs)
             step = self.steps[0]
             free = self.free[0]
-            block = free.pop() if free else pool.take(self.sizes[0])
-            lease = Lease(block, pool, pool.batch)
+            lease = Lease(free.pop() if free else pool.take(self.sizes[0]), pool, pool.batch)
+            uid = lease.block.uid  # type: ignore[union-attr]  # it has one
             slot = step.slot or client.params.kept(step.params + scalars)
             n = len(inputs)
             uids: tuple[int, ...]
             if n == 1:
-                a = inputs[0].block
-                uids = (slot.arena.uid, a.uid, block.uid)  # type: ignore[union-attr]  # decided before it is run
+                uids = (slot.arena.uid, inputs[0].block.uid, uid)  # type: ignore[union-attr]  # decided before it is run
             elif n == 2:
-                a, b = inputs[0].block, inputs[1].block
-                uids = (slot.arena.uid, a.uid, b.uid, block.uid)  # type: ignore[union-attr]
+                uids = (slot.arena.uid, inputs[0].block.uid, inputs[1].block.uid, uid)  # type: ignore[union-attr]
             else:
-                uids = (slot.arena.uid, *[i.block.uid for i in inputs], block.uid)  # type: ignore[union-attr]
+                uids = (slot.arena.uid, *[i.block.uid for i in inputs], uid)  # type: ignore[union-attr]
             group = client.groups.get(uids)
             if group is None:
-                group = client.group(step.pipeline, slot, (*[i.block for i in inputs], block), uids)  # type: ignore[misc]
+                blocks = (*[i.block for i in inputs], lease.block)
+                group = client.group(step.pipeline, slot, blocks, uids)  # type: ignore[arg-type]
+            handle = stream.pass_handle
+            if handle is None:
+                handle = stream.open_pass(self.operation)
+                lease.batch = pool.batch
             x, y, z = step.grid
-            stream.record(step.pipeline, group, slot, x, y, z, self.operation)
+            if stream.native is not None:  # `Stream.record`, written out: the call costs a tenth of the whole
+                pipeline = step.pipeline
+                if stream.pipeline is not pipeline:
+                    stream.pipeline = None
+                    stream.set_pipeline(handle, pipeline.handle)
+                    stream.pipeline = pipeline
+                stream.set_group(handle, 0, group._internal, 1, slot.pointer)
+                stream.dispatch(handle, x, y, z)
+                stream.operations.append(self.operation)
+                stream.fill += self.weight
+                if stream.fill >= 1.0:
+                    stream.flush()
+            else:
+                stream.record(step.pipeline, group, slot, x, y, z, self.operation, self.weight)
             return [lease]
-        outputs = self.prepare()
-        self.execute(inputs, outputs, scalars)
-        return outputs
 
     def execute(self, inputs: tuple[Lease, ...], outputs: list[Lease], scalars: bytes = b"") -> None:
-        """Gives the outputs their buffers and records the launches."""
+        """Gives the outputs their buffers and records the launches, all in one batch."""
         client = self.client
         pool, stream = client.pool, client.stream
         with stream.lock:
+            if stream.failed:
+                stream.check(*inputs)
+            if stream.fill + len(self.steps) * self.weight >= 1.0 and stream.encoder is not None:
+                stream.flush()  # so that a failed batch never leaves half of an operation
             for i, lease in enumerate(outputs):
                 if lease.block is None:
                     free = self.free[i]
                     lease.block = free.pop() if free else pool.take(self.sizes[i])
-                lease.batch = pool.batch
             first = len(outputs)
             scratch = [Lease(pool.take(size), pool, pool.batch) for size in self.sizes[first:]]
             blocks: list[Any] = [lease.block for lease in (*inputs, *outputs, *scratch)]
+            if self.flags:
+                stream.faults_dirty = True
             for step in self.steps:
                 slot = step.slot or client.params.kept(step.params + scalars)
-                used = tuple(None if o == FAULT_OPERAND else blocks[o] for o in step.operands)
+                used = tuple([None if o == FAULT_OPERAND else blocks[o] for o in step.operands])
                 uids = (slot.arena.uid, *[0 if b is None else b.uid for b in used])
                 group = client.groups.get(uids)
                 if group is None:
                     group = client.group(step.pipeline, slot, used, uids)  # type: ignore[arg-type]
+                if stream.pass_handle is None:
+                    stream.open_pass(self.operation)
+                for lease in outputs:
+                    lease.batch = pool.batch
                 x, y, z = step.grid
-                stream.record(step.pipeline, group, slot, x, y, z, self.operation)
-            if self.flags:
-                stream.faults_dirty = True
+                stream.record(step.pipeline, group, slot, x, y, z, self.operation, self.weight)
 
 
 _clients: dict[tuple[int, bool], Client] = {}
+_clients_lock = threading.Lock()
 
 
 def client_for(index: int, default_limits: bool = False) -> Client:
-    """The process's one device per adapter (and per choice of limits). Refuses to work in a forked child."""
-    import os
+    """The process's one device per adapter (and per choice of limits); a new one when the last was lost.
 
-    from burn_wgpu.std.errors import DeviceError
-
+    Refuses to work in a forked child.
+    """
     key = (index, default_limits)
-    found = _clients.get(key)
-    if found is None:
-        found = _clients[key] = Client(provider.find_adapter(index), default_limits)
-        found.pid = os.getpid()  # type: ignore[attr-defined]
-    elif found.pid != os.getpid():  # type: ignore[attr-defined]
-        raise DeviceError(
-            "device: this process was forked after the GPU was opened, where every wait would hang; "
-            "start workers with multiprocessing's 'spawn'"
-        )
-    return found
+    with _clients_lock:
+        found = _clients.get(key)
+        if found is not None and found.stream.forked:
+            raise DeviceError(FORKED)
+        if found is None or found.stream.lost is not None:
+            found = _clients[key] = Client(provider.find_adapter(index), default_limits)
+        return found
+
+
+def _after_fork() -> None:
+    """In a forked child the driver's threads are missing: every later use must say so instead of hanging."""
+    global _clients_lock
+    _clients_lock = threading.Lock()
+    for client in _clients.values():
+        stream = client.stream
+        stream.lock = threading.RLock()  # another thread of the parent may have held it
+        stream.staging.lock = stream.lock
+        stream.forked = True
+        stream.encoder = stream.pass_ = stream.pass_handle = stream.pipeline = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -8,6 +8,7 @@ takes effect before the next submission, not at its place between dispatches.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -56,16 +57,20 @@ class ParamStore:
         self.dying: list[tuple[Arena, int]] = []
         self.by_content: WeakValueDictionary[bytes, Slot] = WeakValueDictionary()
         self.recent: OrderedDict[bytes, Slot] = OrderedDict()
+        self.reclaim: Callable[[], None] = lambda: None  # submits what uses dying slots, then calls `submitted`
 
     def slot(self, content: bytes) -> Slot:
-        """The slot that holds these bytes; written at most once while anyone uses it."""
+        """The slot that holds these bytes; written at most once while anyone uses it. Call it with the stream's lock."""
         found = self.by_content.get(content)
         if found is not None:
             return found
         if len(content) > SLOT:
             raise ArgumentError(f"params: {len(content)} bytes exceed a slot of {SLOT}; pass less or use a buffer")
         if not self.free:
-            self._grow()
+            if len(self.dying) >= _SLOTS_PER_ARENA // 4:
+                self.reclaim()
+            if not self.free:
+                self._grow()
         arena, offset = self.free.pop()
         self.device.queue.write_buffer(arena.gpu, offset, content.ljust(16, b"\0"))
         slot = Slot(self, arena, offset)
@@ -83,8 +88,9 @@ class ParamStore:
 
     def submitted(self) -> None:
         """After a submission: slots that died before it may be written again."""
-        dying, self.dying = self.dying, []
-        self.free += dying
+        dying = self.dying
+        while dying:  # a finalizer may append meanwhile: what it appends was not used since, or its commands are gone
+            self.free.append(dying.pop())
 
     def _grow(self) -> None:
         gpu = self.device.create_buffer(size=_SLOTS_PER_ARENA * SLOT, usage=UNIFORM | COPY_DST)

@@ -82,6 +82,9 @@ class PipelineCache:
                 layout=self.layout(key.bindings)[1], compute={"module": module, "entry_point": "main"}
             )
         except Exception as error:
+            told = provider.explain(error, operation, self.capability.adapter)
+            if not isinstance(told, KernelError):
+                raise told from error
             raise KernelError(
                 f"{operation}: {self.capability.adapter} refuses the kernel '{key.file}': {str(error).strip()}"
             ) from error

@@ -10,7 +10,7 @@ import numpy as np
 
 from burn_wgpu.runtime import provider
 from burn_wgpu.runtime.client import Client
-from burn_wgpu.runtime.memory import COPY_DST, COPY_SRC, MAP_READ, QUERY_RESOLVE
+from burn_wgpu.runtime.memory import COPY_SRC, QUERY_RESOLVE
 
 _PAIRS = 256
 
@@ -33,7 +33,6 @@ class Profiler:
             device = client.device
             self.queries = device.create_query_set(type="timestamp", count=2 * _PAIRS)
             self.resolved = device.create_buffer(size=16 * _PAIRS, usage=QUERY_RESOLVE | COPY_SRC)
-            self.staging = device.create_buffer(size=16 * _PAIRS, usage=MAP_READ | COPY_DST)
             native = provider.raw()
             self.period_ns = 1.0 if native is None else float(native.lib.wgpuQueueGetTimestampPeriod(device.queue._internal))
 
@@ -74,13 +73,7 @@ class Profiler:
         client = self.client
         encoder = client.device.create_command_encoder()
         encoder.resolve_query_set(self.queries, 0, 2 * self.used, self.resolved, 0)
-        encoder.copy_buffer_to_buffer(self.resolved, 0, self.staging, 0, 16 * self.used)
         client.device.queue.submit([encoder.finish()])
-        ticks = np.zeros(2 * self.used, np.uint64)
-
-        def take(mapped: np.ndarray) -> None:
-            ticks[:] = mapped[: 16 * self.used].view(np.uint64)
-
-        client.stream._map(self.staging, 16 * self.used, take)
+        ticks = client.stream.read(self.resolved, 16 * self.used).view(np.uint64)
         pairs = ticks.reshape(-1, 2).astype(np.int64)
         return float((pairs[:, 1] - pairs[:, 0]).clip(0).sum()) * self.period_ns * 1e-9

@@ -6,13 +6,22 @@ against; any other version, and BURN_WGPU_PORTABLE=1, takes the public API.
 
 from __future__ import annotations
 
+import logging
 import os
+from collections import deque
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from burn_wgpu.shader.capability import Capability
-from burn_wgpu.std.errors import DeviceError, NoAdapterError
+from burn_wgpu.std.errors import (
+    BurnError,
+    DeviceError,
+    DeviceLostError,
+    KernelError,
+    NoAdapterError,
+    OutOfMemoryError,
+)
 
 CHECKED_VERSION = (29, 0, 1, 1)
 # Listed by adapters, but a device that asks for them is refused by this wgpu-native.
@@ -39,7 +48,59 @@ def wgpu() -> Any:
         except Exception:  # noqa: BLE001 - the instance exists already: someone else opened wgpu first, which is fine
             pass
     del native
+    _listen()
     return module
+
+
+unraised: deque[str] = deque(maxlen=64)
+"""Errors that wgpu could only log, because no call was there to raise them; the next flush or read raises them."""
+
+
+class _Listener(logging.Handler):
+    """Puts what wgpu logs as an error into `unraised`."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        unraised.append(record.getMessage())
+
+
+def _listen() -> None:
+    """Errors of raw calls and lost devices reach wgpu's error handler and end in its log. Taken from the handler where
+    it has the known form, because a log may be switched off and leaves out repetitions; else from the log."""
+    try:
+        from wgpu.backends.wgpu_native import _api
+
+        handler = _api.error_handler
+        log = handler.log_error
+    except (ImportError, AttributeError):
+        logging.getLogger("wgpu").addHandler(_Listener(logging.ERROR))
+        return
+
+    def log_and_keep(message: str) -> None:
+        unraised.append(str(message))
+        log(message)
+
+    handler.log_error = log_and_keep
+
+
+def explain(error: BaseException, what: str, adapter: str) -> BurnError:
+    """wgpu's exception as ours; `what` names the operations."""
+    if isinstance(error, BurnError):
+        return error
+    return told(str(error), what, adapter)
+
+
+def told(message: str, what: str, adapter: str) -> BurnError:
+    """The exception for a message of wgpu. It has no classes of its own for a lost device or for memory: the text says."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    text = "; ".join(line for line in lines if line not in ("Validation Error", "Caused by:")) or message.strip()
+    lower = text.lower()
+    if "lost" in lower:
+        return DeviceLostError(
+            f"{what}: {adapter} was lost ({text}); its tensors are gone, and work can go on with a new device handle"
+        )
+    if "memory" in lower:
+        return OutOfMemoryError(f"{what}: {adapter} has no memory left ({text}); free tensors, or make batches smaller")
+    return KernelError(f"{what}: {adapter} refused the recorded commands: {text}")
 
 
 class Native(NamedTuple):
@@ -140,8 +201,8 @@ def open_device(info: AdapterInfo, default_limits: bool = False) -> tuple[Any, C
         raise DeviceError(f"device: {info} cannot be opened ({error})") from error
     have = {k: int(v) for k, v in device.limits.items()}
     capability = Capability(
-        max_binding_bytes=have["max-storage-buffer-binding-size"] & ~3,
-        max_buffer_bytes=have["max-buffer-size"] & ~3,
+        max_binding_bytes=have["max-storage-buffer-binding-size"] & ~255,  # buffers are whole granules
+        max_buffer_bytes=have["max-buffer-size"] & ~255,
         max_storage_buffers=have["max-storage-buffers-per-shader-stage"] - (info.backend == "Metal"),
         max_workgroup_bytes=have["max-compute-workgroup-storage-size"],
         max_invocations=min(have["max-compute-invocations-per-workgroup"], have["max-compute-workgroup-size-x"]),

@@ -1,153 +1,268 @@
 """The queue: one long compute pass a batch, submitted by count, by bytes or at a read; uploads and downloads.
 
 Recording goes through raw calls where the wgpu-native version is known, because they cost a fifth; `finish` always goes
-through the checked path, where every error of the recorded commands surfaces. Nothing invalid reaches `submit`.
+through the checked path, where every error of the recorded commands surfaces. Nothing invalid reaches `submit`: a batch
+whose recording or finishing was cut off by any exception, Ctrl-C included, is dropped, and its tensors say so when they
+are used. What remains is a device that is lost in the microseconds between `finish` and `submit`: wgpu-native 29 ends
+the process there, and only a newer one can change that.
+
+Any thread may record, read and write; one lock orders them. It is not held while the host waits for the device.
 """
 
 from __future__ import annotations
 
 import threading
-import time
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from burn_wgpu.runtime import provider
-from burn_wgpu.runtime.memory import COPY_DST, COPY_SRC, MAP_READ, STORAGE, Block, Lease, Pool, size_class
+from burn_wgpu.runtime.memory import COPY_DST, COPY_SRC, STORAGE, Block, Lease, Pool
 from burn_wgpu.runtime.params import ParamStore, Slot
 from burn_wgpu.runtime.pipeline import Pipeline
+from burn_wgpu.runtime.staging import LARGEST, Staging, StagingRing
 from burn_wgpu.shader import fault
-from burn_wgpu.std.errors import DeviceLostError, KernelError
+from burn_wgpu.std.errors import BurnError, DeviceError, DeviceLostError, KernelError
 
 BATCH_LIMIT = 256
-BATCH_BYTES = 1 << 30
+BATCH_BYTES = 256 << 20  # written by a batch before it is submitted: milliseconds of work, and the device waits for it
 PIECE = 16 << 20
 FAULT_BYTES = 16
-_SPIN_S = 300e-6
+_IN_FLIGHT = 64  # submissions between two fences; the host runs at most twice as many ahead of the device
+FORKED = (
+    "device: this process was forked after the GPU was opened, where every wait would hang; "
+    "start workers with multiprocessing's 'spawn'"
+)
+
+
+class _Transfer:
+    """A download under way: which pieces of which results lie where in a mapped staging buffer."""
+
+    __slots__ = ("dirty", "pieces", "size", "staging")
+
+    def __init__(self, staging: Staging, size: int, pieces: list[tuple[np.ndarray, int, int]], dirty: bool) -> None:
+        self.staging = staging
+        self.size = size
+        self.pieces = pieces  # (target bytes, offset in the staging buffer, length)
+        self.dirty = dirty
 
 
 class Stream:
     """Records dispatches and copies in order; see `record`, `flush`, `upload`, `download`, `wait`."""
 
-    def __init__(self, device: Any, pool: Pool, params: ParamStore, adapter: str, metal: bool = False) -> None:
+    def __init__(self, device: Any, pool: Pool, params: ParamStore, adapter: str) -> None:
         self.device = device
         self.queue = device.queue
         self.pool = pool
         self.params = params
         self.adapter = adapter
-        self.metal = metal
         self.lock = threading.RLock()
         self.encoder: Any = None
         self.pass_: Any = None
         self.pass_handle: Any = None
         self.pipeline: Pipeline | None = None
-        self.count = 0
-        self.bytes = 0
+        self.fill = 0.0  # share of the batch that is recorded; 1 submits it
         self.operations: list[str] = []
         self.failed: dict[int, str] = {}
         self.lost: str | None = None
+        self.forked = False
         self.submissions = 0
         self.dispatches = 0
-        self.staging: dict[int, list[Any]] = {}
         self.timestamps: Callable[[], dict[str, Any]] | None = None  # gives a pass's timestamp_writes
+        self.staging = StagingRing(device, self.lock, adapter)
+        self.staging.put(self.staging.get(FAULT_BYTES))  # so that waiting under memory pressure needs no new buffer
         self.faults = device.create_buffer(size=256, usage=STORAGE | COPY_SRC | COPY_DST)
         self.faults_dirty = False
+        self._submitting = False
+        self._fence: Staging | None = None
+        self._fence_at = 0
         native = provider.raw()
         self.native = native
         if native is not None:
-            self._set_pipeline = native.lib.wgpuComputePassEncoderSetPipeline
-            self._set_group = native.lib.wgpuComputePassEncoderSetBindGroup
-            self._dispatch = native.lib.wgpuComputePassEncoderDispatchWorkgroups
+            self.set_pipeline = native.lib.wgpuComputePassEncoderSetPipeline
+            self.set_group = native.lib.wgpuComputePassEncoderSetBindGroup
+            self.dispatch = native.lib.wgpuComputePassEncoderDispatchWorkgroups
         pool.stream = self
+        params.reclaim = self.flush
 
     # Recording
 
-    def record(self, pipeline: Pipeline, group: Any, slot: Slot, x: int, y: int, z: int, operation: str) -> None:
-        """One dispatch. `group` is a bind group object (its raw handle is used on the raw path)."""
-        with self.lock:
-            handle = self.pass_handle
-            if handle is None:
-                handle = self.open_pass()
-            if self.native is not None:
-                if self.pipeline is not pipeline:
-                    self._set_pipeline(handle, pipeline.handle)
-                    self.pipeline = pipeline
-                self._set_group(handle, 0, group._internal, 1, slot.pointer)
-                self._dispatch(handle, x, y, z)
-            else:
-                if self.pipeline is not pipeline:
-                    handle.set_pipeline(pipeline.gpu)
-                    self.pipeline = pipeline
-                handle.set_bind_group(0, group, [slot.offset])
-                handle.dispatch_workgroups(x, y, z)
-            self.operations.append(operation)
-            self.count += 1
-            if self.count >= BATCH_LIMIT:
-                self.flush()
-
-    def open_pass(self) -> Any:
-        """Opens the batch's pass and gives what `record` needs of it."""
-        if self.lost is not None:
-            raise DeviceLostError(f"device: {self.adapter} was lost ({self.lost}); open a new Device")
-        if self.encoder is None:
-            self.encoder = self.device.create_command_encoder()
-        if self.timestamps is not None:
-            self.pass_ = self.encoder.begin_compute_pass(timestamp_writes=self.timestamps())
+    def record(
+        self, pipeline: Pipeline, group: Any, slot: Slot, x: int, y: int, z: int, operation: str, weight: float
+    ) -> None:
+        """One dispatch; the caller holds the lock. `group` is a bind group object; weight is its share of a batch."""
+        handle = self.pass_handle
+        if handle is None:
+            handle = self.open_pass(operation)
+        if self.native is not None:
+            if self.pipeline is not pipeline:
+                self.pipeline = None  # an exception between the two lines must not leave a wrong memory
+                self.set_pipeline(handle, pipeline.handle)
+                self.pipeline = pipeline
+            self.set_group(handle, 0, group._internal, 1, slot.pointer)
+            self.dispatch(handle, x, y, z)
         else:
-            self.pass_ = self.encoder.begin_compute_pass()
-        self.pass_handle = self.pass_._internal if self.native is not None else self.pass_
+            if self.pipeline is not pipeline:
+                self.pipeline = None
+                handle.set_pipeline(pipeline.gpu)
+                self.pipeline = pipeline
+            handle.set_bind_group(0, group, [slot.offset])
+            handle.dispatch_workgroups(x, y, z)
+        self.operations.append(operation)
+        self.fill += weight
+        if self.fill >= 1.0:
+            self.flush()
+
+    def open_pass(self, operation: str) -> Any:
+        """Opens the batch's pass and gives what `record` needs of it."""
+        try:
+            self._open_encoder(operation)
+            if self.timestamps is not None:
+                self.pass_ = self.encoder.begin_compute_pass(timestamp_writes=self.timestamps())
+            else:
+                self.pass_ = self.encoder.begin_compute_pass()
+        except Exception as error:
+            raise self._explain(error, operation) from error
         self.pipeline = None
+        self.pass_handle = self.pass_._internal if self.native is not None else self.pass_
         return self.pass_handle
+
+    def _open_encoder(self, operation: str) -> None:
+        if self.encoder is None:
+            self.check_alive(operation)
+            self.encoder = self.device.create_command_encoder()
 
     def copy(self, source: Any, target: Any, size: int, source_offset: int = 0, target_offset: int = 0) -> None:
         """Records a copy between two different GPU buffers; sizes and offsets are multiples of 4."""
         with self.lock:
-            self._end_pass()
-            if self.encoder is None:
-                self.encoder = self.device.create_command_encoder()
-            self.encoder.copy_buffer_to_buffer(source, source_offset, target, target_offset, size)
-            self.count += 1
+            try:
+                self._end_pass()
+                self._open_encoder("copy")
+                self.encoder.copy_buffer_to_buffer(source, source_offset, target, target_offset, size)
+            except Exception as error:
+                raise self._explain(error, "copy") from error
 
     def _end_pass(self) -> None:
-        if self.pass_ is not None:
-            self.pass_.end()
+        pass_ = self.pass_
+        if pass_ is not None:
             self.pass_ = self.pass_handle = self.pipeline = None
+            pass_.end()
 
     def flush(self) -> None:
         """Submits what has been recorded. Raises KernelError or DeviceLostError; then the batch's tensors are lost."""
         with self.lock:
-            if self.encoder is None:
-                return
-            encoder, operations = self.encoder, self.operations
-            batch = self.pool.batch
-            self.pool.batch = batch + 1
-            self.encoder, self.operations, self.count, self.bytes = None, [], 0, 0
-            try:
-                if self.pass_ is not None:
-                    self.pass_.end()
-                command = encoder.finish()
-            except Exception as error:
-                message = str(error).strip()
-                names = ", ".join(dict.fromkeys(operations[-8:]))
-                self.failed[batch] = message
-                if "lost" in message.lower():
-                    self.lost = message
-                    raise DeviceLostError(f"{names}: the device {self.adapter} was lost ({message})") from error
-                raise KernelError(f"{names}: the recorded commands were refused by {self.adapter}: {message}") from error
-            finally:
-                self.pass_ = self.pass_handle = self.pipeline = None
+            if self.encoder is not None:
+                if not self._submitting:  # else a finalizer records during a submission: the next flush takes it along
+                    self._submit()
+            elif self.params.dying:
+                self.params.submitted()
+            if provider.unraised:
+                raise self._unraised("flush")
+
+    def _submit(self) -> None:
+        encoder, pass_, operations, batch = self.encoder, self.pass_, self.operations, self.pool.batch
+        sent = False
+        try:
+            self._submitting = True
+            self._reset(batch + 1)
+            if self.forked:
+                raise DeviceError(FORKED)
+            if pass_ is not None:
+                pass_.end()
+            command = encoder.finish()
+            if provider.unraised:  # an error of a raw call: the batch is not what was asked for
+                raise self._unraised(_names(operations))
             self.queue.submit([command])
-            self.submissions += 1
-            self.dispatches += len(operations)
-            self.params.submitted()
+            sent = True
+        except BaseException as error:
+            self._reset(batch + 1)
+            if not sent:
+                self.failed[batch] = str(error).strip() or type(error).__name__
+            if isinstance(error, Exception):
+                raise self._explain(error, _names(operations)) from error
+            raise
+        finally:
+            self._submitting = False
+        self.submissions += 1
+        self.dispatches += len(operations)
+        self.params.submitted()
+        if provider.unraised:
+            error = self._unraised(_names(operations))
+            self.failed[batch] = str(error)
+            raise error
+        if self.submissions - self._fence_at >= _IN_FLIGHT:
+            self._throttle()
+
+    def _reset(self, batch: int) -> None:
+        """Nothing is recorded; the next command opens a new batch."""
+        self.encoder = self.pass_ = self.pass_handle = self.pipeline = None
+        self.operations = []
+        self.fill = 0.0
+        if self.pool.batch < batch:
+            self.pool.batch = batch
+
+    def _throttle(self) -> None:
+        """Waits for the fence set some submissions ago and sets a new one: a host that runs ahead without end would
+        pile up submissions and their memory."""
+        self._fence_at = self.submissions
+        fence, self._fence = self._fence, None
+        try:
+            if fence is not None:
+                self.staging.wait(fence, self.lost_error)
+                fence.take(FAULT_BYTES, lambda _: None)
+            else:
+                fence = self.staging.get(FAULT_BYTES)
+            encoder = self.device.create_command_encoder()
+            encoder.copy_buffer_to_buffer(self.faults, 0, fence.gpu, 0, FAULT_BYTES)
+            self.queue.submit([encoder.finish()])
+            fence.map(FAULT_BYTES)
+            self._fence = fence
+        except BaseException as error:
+            if fence is not None and not fence.done:
+                self.staging.abandon(fence)
+            if isinstance(error, Exception):
+                raise self._explain(error, "submit") from error
+            raise
+
+    # Errors
 
     def check(self, *leases: Lease) -> None:
-        """Raises KernelError when a tensor was to be made by a batch that failed."""
+        """Raises when a tensor was to be made by a batch that failed."""
         for lease in leases:
             message = self.failed.get(lease.batch)
             if message is not None:
-                raise KernelError(f"read: the tensor was never computed, its batch was refused: {message}")
+                kind = DeviceLostError if self.lost is not None else KernelError
+                raise kind(f"read: the tensor was never computed, because its batch failed: {message}")
+
+    def check_alive(self, operation: str) -> None:
+        """Raises what makes the device unusable, or what wgpu could not raise earlier."""
+        if self.forked:
+            raise DeviceError(FORKED)
+        if provider.unraised:
+            raise self._unraised(operation)
+        if self.lost is not None:
+            raise provider.told(f"device lost: {self.lost}", operation, self.adapter)
+
+    def lost_error(self) -> BurnError | None:
+        """The error of a device that is gone, if it is."""
+        if provider.unraised:
+            return self._unraised("wait")
+        return None if self.lost is None else provider.told(f"device lost: {self.lost}", "wait", self.adapter)
+
+    def _unraised(self, what: str) -> BurnError:
+        messages = []
+        while provider.unraised:
+            messages.append(provider.unraised.popleft())
+        return self._explain(provider.told("\n".join(dict.fromkeys(messages)), what, self.adapter), what)
+
+    def _explain(self, error: Exception, what: str) -> BurnError:
+        told = provider.explain(error, what, self.adapter)
+        if isinstance(told, DeviceLostError) and self.lost is None:
+            provider.unraised.clear()  # the same news by other ways
+            self.lost = " ".join(str(error).split())
+        return told
 
     # Uploads
 
@@ -161,129 +276,157 @@ class Stream:
         with self.lock:
             if size > PIECE and self.encoder is not None:
                 self.flush()
-            for start in range(0, size, PIECE):
-                piece = view[start : start + PIECE]
-                tail = piece.nbytes & 3
-                if piece.nbytes - tail:
-                    self.queue.write_buffer(block.gpu, start, piece[: piece.nbytes - tail])
-                if tail:
-                    self.queue.write_buffer(
-                        block.gpu, start + piece.nbytes - tail, bytes(piece[piece.nbytes - tail :]).ljust(4, b"\0")
-                    )
-                if size > PIECE:
-                    self.queue.submit([])
-                if progress is not None:
-                    progress(piece.nbytes)
+            self.check_alive("from_data")
+            try:
+                for start in range(0, size, PIECE):
+                    piece = view[start : start + PIECE]
+                    whole = piece.nbytes & ~3
+                    if whole:
+                        self.queue.write_buffer(block.gpu, start, piece[:whole])
+                    if whole < piece.nbytes:
+                        self.queue.write_buffer(block.gpu, start + whole, bytes(piece[whole:]).ljust(4, b"\0"))
+                    if size > PIECE:
+                        self.queue.submit([])
+                    if progress is not None:
+                        progress(piece.nbytes)
+            except Exception as error:
+                raise self._explain(error, "from_data") from error
 
     # Downloads
 
     def download(self, requests: list[tuple[Lease, int, int]]) -> list[np.ndarray]:
-        """The bytes [start, start + size) of each lease, in one submission and one wait; start is a multiple of 4.
+        """The bytes [start, start + size) of each lease; start is a multiple of 4. One submission and one wait up to
+        64 MiB; more go in pieces of that, the next one copied while the host takes the last.
 
         Raises what a kernel reported meanwhile (an index out of range), and KernelError for a failed batch.
         """
-        with self.lock:
+        if self.failed:
             self.check(*(lease for lease, _, _ in requests))
-            offsets, total = [], FAULT_BYTES
-            for _, _, size in requests:
-                offsets.append(total)
-                total += -(-size // 16) * 16
-            staging_size = max(size_class(total), 4096)
-            ring = self.staging.setdefault(staging_size, [])
-            staging = ring.pop() if ring else self.device.create_buffer(size=staging_size, usage=MAP_READ | COPY_DST)
-            for (lease, start, size), offset in zip(requests, offsets, strict=True):
-                assert lease.block is not None
-                if size:
-                    self.copy(lease.block.gpu, staging, -(-size // 4) * 4, start, offset)
-            dirty = self.faults_dirty
-            if dirty or not requests:  # the mapping waits only for submissions that write the staging buffer
-                self.copy(self.faults, staging, FAULT_BYTES)
-            self.flush()
-            results: list[np.ndarray] = []
+        results = [np.empty(size, np.uint8) for _, _, size in requests]
+        found: BurnError | None = None
+        waiting: deque[_Transfer] = deque()
+        try:
+            for pieces in _pieces(requests, results):
+                waiting.append(self._begin(pieces))
+                if len(waiting) > 1:
+                    found = self._finish(waiting[0]) or found
+                    waiting.popleft()
+            while waiting:
+                found = self._finish(waiting[0]) or found
+                waiting.popleft()
+        finally:
+            for transfer in waiting:
+                self.staging.abandon(transfer.staging)
+        if found is not None:
+            raise found
+        return results
+
+    def _begin(self, pieces: list[tuple[Lease, int, np.ndarray]]) -> _Transfer:
+        """Copies pieces (lease, first byte, target) to a staging buffer, submits, asks for the mapping."""
+        with self.lock:
+            self.check_alive("read")
+            total = FAULT_BYTES
+            placed: list[tuple[np.ndarray, int, int]] = []
+            for _, _, target in pieces:
+                placed.append((target, total, target.nbytes))
+                total += -(-target.nbytes // 16) * 16
+            try:
+                staging = self.staging.get(total)
+            except Exception as error:
+                raise self._explain(error, "read") from error
+            try:
+                for (lease, start, _), (_, offset, size) in zip(pieces, placed, strict=True):
+                    assert lease.block is not None
+                    self.copy(lease.block.gpu, staging.gpu, -(-size // 4) * 4, start, offset)
+                dirty = self.faults_dirty
+                if dirty or not pieces:  # the mapping waits only for submissions that write the staging buffer
+                    self.copy(self.faults, staging.gpu, FAULT_BYTES)
+                if dirty:  # in the same submission, so that no fault of another thread is wiped out unseen
+                    self.encoder.clear_buffer(self.faults, 0, FAULT_BYTES)
+                    self.faults_dirty = False
+                self.flush()
+                if self.encoder is not None:
+                    raise DeviceError("read: a finalizer read a tensor during a submission; read outside of finalizers")
+                staging.map(total)
+            except BaseException as error:
+                if staging.done:
+                    self.staging.put(staging)
+                else:
+                    self.staging.abandon(staging)
+                if isinstance(error, Exception):
+                    raise self._explain(error, "read") from error
+                raise
+            return _Transfer(staging, total, placed, dirty)
+
+    def _finish(self, transfer: _Transfer) -> BurnError | None:
+        """Waits for the mapping and takes the bytes; gives a data fault that a kernel reported."""
+        staging = transfer.staging
+        try:
+            self.staging.wait(staging, self.lost_error)
             report = np.zeros(4, np.uint32)
 
-            def take(mapped: np.ndarray) -> None:
-                if dirty:
+            def use(mapped: np.ndarray) -> None:
+                if transfer.dirty:
                     report[:] = mapped[:FAULT_BYTES].view(np.uint32)
-                for (_, _, size), offset in zip(requests, offsets, strict=True):
-                    results.append(mapped[offset : offset + size].copy())
+                for target, offset, size in transfer.pieces:
+                    target[:] = mapped[offset : offset + size]
 
-            self._map(staging, total, take)
-            if len(ring) < 4:
-                ring.append(staging)
-            if dirty:
-                self._raise_fault(report)
-            return results
-
-    def _raise_fault(self, report: np.ndarray) -> None:
-        self.faults_dirty = False
+            staging.take(transfer.size, use)
+        except BurnError:
+            raise
+        except Exception as error:
+            raise self._explain(error, "read") from error
+        with self.lock:
+            self.staging.put(staging)
         if report[0]:
-            self.queue.write_buffer(self.faults, 0, bytes(FAULT_BYTES))
-            raise fault.error(int(report[0]), int(report[1]), int(report[2]))
+            return fault.error(int(report[0]), int(report[1]), int(report[2]))
+        return None
 
-    def _map(self, staging: Any, size: int, take: Callable[[np.ndarray], None]) -> None:
-        """Maps [0, size) for reading, hands the bytes over as an array valid only during the call, unmaps."""
-        size = -(-size // 8) * 8
-        native = self.native
-        if native is None:
-            staging.map_sync("READ", 0, size)
-            try:
-                take(np.frombuffer(staging.read_mapped(0, size, copy=False), np.uint8))
-            finally:
-                staging.unmap()
-            return
-        ffi, lib, libf = native.ffi, native.lib, native.libf
-        waiter = _MapWaiter(ffi, lib)
-        libf.wgpuBufferMapAsync(staging._internal, 1, 0, size, waiter.info[0])
-        self._poll(lambda: waiter.done)
-        if waiter.status != 1:
-            raise KernelError(f"read: mapping a staging buffer failed with status {waiter.status} ({waiter.message})")
-        pointer = lib.wgpuBufferGetConstMappedRange(staging._internal, 0, size)
-        try:
-            take(np.frombuffer(ffi.buffer(pointer, size), np.uint8))
-        finally:
-            lib.wgpuBufferUnmap(staging._internal)
-
-    def _poll(self, done: Callable[[], bool]) -> None:
-        """Polls until done: spins shortly, then waits in the driver (on Metal, whose waiting poll can hang, sleeps)."""
-        lib, ffi = self.native.lib, self.native.ffi
-        device = self.device._internal
-        start = time.perf_counter()
-        pause = 50e-6
-        while not done():
-            if time.perf_counter() - start < _SPIN_S:
-                lib.wgpuDevicePoll(device, 0, ffi.NULL)
-            elif self.metal:
-                lib.wgpuDevicePoll(device, 0, ffi.NULL)
-                time.sleep(pause)
-                pause = min(pause * 1.5, 2e-3)
-            else:
-                lib.wgpuDevicePoll(device, 1, ffi.NULL)
+    def read(self, gpu: Any, size: int) -> np.ndarray:
+        """The first bytes of any buffer with COPY_SRC, at most 64 MiB; waits."""
+        with self.lock:
+            staging = self.staging.get(size)
+            self.copy(gpu, staging.gpu, size)
+            self.flush()
+            staging.map(size)
+        result = np.empty(size, np.uint8)
+        self._finish(_Transfer(staging, size, [(result, 0, size)], False))
+        return result
 
     def wait(self) -> None:
         """Waits until everything submitted has run; raises what a kernel reported."""
+        self.download([])
+
+    def idle(self) -> None:
+        """As `wait`, but leaves a kernel's report for the next read."""
         with self.lock:
-            self.download([])
+            dirty, self.faults_dirty = self.faults_dirty, False
+            try:
+                self.download([])
+            finally:
+                self.faults_dirty = self.faults_dirty or dirty
 
 
-class _MapWaiter:
-    """The callback of one mapping and what it said."""
+def _names(operations: list[str]) -> str:
+    """The last operations of a batch, for a message."""
+    return ", ".join(dict.fromkeys(operations[-8:])) or "read"
 
-    __slots__ = ("callback", "done", "info", "message", "status")
 
-    def __init__(self, ffi: Any, lib: Any) -> None:
-        self.done = False
-        self.status = 0
-        self.message = ""
-
-        def arrived(status: int, message: Any, _one: Any, _two: Any) -> None:
-            self.status = int(status)
-            if message.data != ffi.NULL and message.length:
-                self.message = ffi.unpack(message.data, min(message.length, 500)).decode(errors="replace")
-            self.done = True
-
-        self.callback = ffi.callback("void(WGPUMapAsyncStatus, WGPUStringView, void *, void *)", arrived)
-        self.info = ffi.new("WGPUBufferMapCallbackInfo *")
-        self.info.mode = lib.WGPUCallbackMode_AllowSpontaneous
-        self.info.callback = self.callback
-
+def _pieces(
+    requests: list[tuple[Lease, int, int]], results: list[np.ndarray]
+) -> list[list[tuple[Lease, int, np.ndarray]]]:
+    """The requests cut and packed so that a group of pieces fits one staging buffer; one empty group for no bytes."""
+    room = LARGEST - FAULT_BYTES
+    groups: list[list[tuple[Lease, int, np.ndarray]]] = [[]]
+    left = room
+    for (lease, start, size), result in zip(requests, results, strict=True):
+        at = 0
+        while at < size:
+            if left < 16:
+                groups.append([])
+                left = room
+            length = min(size - at, left // 16 * 16)
+            groups[-1].append((lease, start + at, result[at : at + length]))
+            left -= -(-length // 16) * 16
+            at += length
+    return groups

@@ -6,6 +6,8 @@ A code names the kind and the operation; codes are given out per process.
 
 from __future__ import annotations
 
+import threading
+
 from burn_wgpu.std.errors import BurnError, DivisionByZero, IndexOutOfRange
 
 FAULT_OPERAND = -1
@@ -13,6 +15,7 @@ FAULT_OPERAND = -1
 
 _codes: dict[tuple[str, str], int] = {}
 _names: list[tuple[str, str]] = [("", "")]
+_lock = threading.Lock()
 
 
 def code(kind: str, operation: str) -> int:
@@ -20,8 +23,11 @@ def code(kind: str, operation: str) -> int:
     key = (kind, operation)
     found = _codes.get(key)
     if found is None:
-        _names.append(key)
-        found = _codes[key] = len(_names) - 1
+        with _lock:
+            found = _codes.get(key)
+            if found is None:
+                _names.append(key)
+                found = _codes[key] = len(_names) - 1
     return found
 
 

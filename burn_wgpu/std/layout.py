@@ -27,7 +27,7 @@ def contiguous_strides(shape: Sequence[int]) -> Shape:
 
 
 class Layout:
-    """A view of a buffer. Made by `Layout.of` and `Layout.contiguous` only; equal layouts are the same object.
+    """A view of a buffer. Made by `Layout.of` and `Layout.dense` only; equal layouts are the same object.
 
     shape       sizes per axis
     strides     elements between neighbours per axis; 0 for an expanded axis, negative for a flipped one
@@ -65,7 +65,7 @@ class Layout:
             found.size, found.rank = size, len(shape)
             found.contiguous = strides == expected
             found.packed = found.contiguous and offset == 0
-            _interned[key] = found
+            found = _interned.setdefault(key, found)  # another thread may have been first
         return found
 
     @staticmethod

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import numbers
+import struct
 
 import numpy as np
 
-from burn_wgpu.std.dtype import BF16, DType, bf16_to_float32, float32_to_bf16
+from burn_wgpu.std.dtype import BF16, F32, DType, bf16_to_float32, float32_to_bf16
 from burn_wgpu.std.errors import DTypeError
 
 Scalar = bool | int | float
+_F32 = struct.Struct("<f")
 
 
 def as_scalar(value: object, target: DType) -> Scalar:
@@ -18,6 +20,11 @@ def as_scalar(value: object, target: DType) -> Scalar:
     A float becomes an int by truncation (Burn's rule for scalars of an int tensor). Raises DTypeError for what is not
     a number.
     """
+    if target is F32 and type(value) is float:  # the usual case, without NumPy
+        try:
+            return float(_F32.unpack(_F32.pack(value))[0])
+        except OverflowError:
+            return value * float("inf")
     if isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, numbers.Real):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from typing import Any
 
@@ -19,7 +20,7 @@ _KEPT_PLANS = 4096
 class WgpuTensor:
     """A view of a leased buffer. Never written after it was made: every operation gives a new tensor."""
 
-    __slots__ = ("device", "dtype", "layout", "lease")
+    __slots__ = ("__weakref__", "device", "dtype", "layout", "lease")
 
     def __init__(self, lease: Lease, layout: Layout, dtype: DType, device: WgpuDevice) -> None:
         self.lease = lease
@@ -43,13 +44,17 @@ class WgpuTensor:
 
 
 class WgpuDevice:
-    """A device handle: an opened adapter with its plans and settings. Opened at the first use."""
+    """A device handle: an opened adapter with its plans and settings. Opened at the first use.
+
+    default_limits  ask for WebGPU's default limits and no feature, as the weakest adapter has; also by the environment
+                    variable BURN_WGPU_DEFAULT_LIMITS=1, so that a whole test run can have it
+    """
 
     kind = "wgpu"
 
     def __init__(self, index: int = 0, default_limits: bool = False) -> None:
         self.index = index
-        self.default_limits = default_limits
+        self.default_limits = default_limits or os.environ.get("BURN_WGPU_DEFAULT_LIMITS") == "1"
         self.settings = DeviceSettings()
         self.plans: dict[Any, Any] = {}
         self.seeds: list[int] = [0, 0]  # seed, calls since
@@ -80,7 +85,7 @@ class WgpuDevice:
         plans = self.plans
         if len(plans) >= _KEPT_PLANS:
             for old in list(plans)[: _KEPT_PLANS // 2]:
-                del plans[old]
+                plans.pop(old, None)  # another thread may be at it too
         plans[key] = value
         return value
 
