@@ -126,6 +126,20 @@ class Device:
                 _known[key] = found
             return found
 
+    @classmethod
+    def of_handle(cls, handle: Any) -> Device:
+        """A device object of its own for a backend's handle, such as a recorder: not the one that `Device(spec)` gives,
+        though equal to it, being the same hardware."""
+        made = object.__new__(cls)
+        made.type = "cpu" if handle.kind == "cpu" else "wgpu"
+        made.index, made.default_limits = handle.index, getattr(handle, "default_limits", False)
+        made._settings = (None, None, None)
+        made._backend = made._ops = None
+        made._handle = handle
+        made._fixed = False
+        made._usage = {}
+        return made
+
     _settings: Any
     _backend: Any
     _handle: Any

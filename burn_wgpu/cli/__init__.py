@@ -1,6 +1,6 @@
 """The command line: `burn-wgpu info | doctor | bench | inspect | convert`. One file a command.
 
-May import everything. A command is a module with `NAME`, `HELP`, `add_arguments(parser)` and `run(args) -> exit status`.
+May import everything. A command is a module with `HELP`, `add_arguments(parser)` and `run(args) -> exit status`.
 An error of ours is one line on stderr and exit status 1; a traceback is a defect.
 """
 

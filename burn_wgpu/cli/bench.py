@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     if not kind.is_float:
         raise ArgumentError(f"bench: --dtype is {args.dtype}; the cases are for float dtypes")
     chosen = bench.choose(args.names)
-    device = Device(args.device) if args.device else Device.default()
+    device = Device(args.device) if args.device else Device()
     context = bench.Context(device.backend, device.handle)
     found = bench.ceilings(context)
     results = [bench.measure(context, case, kind, args.size, found) for case in chosen]

@@ -78,7 +78,11 @@ def _linux() -> list[Finding]:
     missing = [f for f in files if not os.path.exists(f)]
     if missing:
         findings.append(
-            Finding("Vulkan drivers", f"{', '.join(missing)} named by VK_DRIVER_FILES does not exist", "unset VK_DRIVER_FILES")
+            Finding(
+                "Vulkan drivers",
+                f"{', '.join(missing)} named by VK_DRIVER_FILES does not exist",
+                "unset VK_DRIVER_FILES",
+            )
         )
     elif files:
         findings.append(Finding("Vulkan drivers", ", ".join(os.path.basename(f) for f in files)))
@@ -86,10 +90,17 @@ def _linux() -> list[Finding]:
         findings.append(Finding("Vulkan drivers", "no driver file (ICD) is installed", _no_adapter()))
     nodes = sorted(glob.glob("/dev/dri/renderD*"))
     if not nodes and not os.path.exists("/dev/nvidia0") and not os.path.exists("/dev/dxg"):
-        findings.append(Finding("GPU device files", "none (/dev/dri, /dev/nvidia0): no GPU is visible here; in a container, pass it through"))
+        findings.append(
+            Finding(
+                "GPU device files",
+                "none (/dev/dri, /dev/nvidia0): no GPU is visible here; in a container, pass it through",
+            )
+        )
     for node in nodes:
         if not os.access(node, os.R_OK | os.W_OK):
-            findings.append(Finding(node, "no permission", f"add {os.environ.get('USER', 'the user')} to the group 'render'"))
+            findings.append(
+                Finding(node, "no permission", f"add {os.environ.get('USER', 'the user')} to the group 'render'")
+            )
         else:
             findings.append(Finding(node, "readable and writable"))
     return findings

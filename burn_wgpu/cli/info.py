@@ -68,7 +68,7 @@ def _adapter(info: Any) -> dict[str, Any]:
     entry["subgroup_size"] = subgroup_size(handle)
     entry["recording"] = "raw" if handle.client.stream.native is not None else "portable"
     entry["dtypes"] = {
-        d.name: [flag.name.lower() for flag in DTypeUsage if flag in backend.dtype_usage(handle, d)] for d in SHOWN
+        d.name: [str(flag.name).lower() for flag in DTypeUsage if flag in backend.dtype_usage(handle, d)] for d in SHOWN
     }
     return entry
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Self
+from math import prod
+from typing import Any, ClassVar, Self
 
 from burn_wgpu.device import Device
 from burn_wgpu.module.param import Param
@@ -19,7 +20,12 @@ class Module:
     """A tree of parameters and settings with a `forward`.
 
     Parameter paths are dotted attribute names; elements of lists and tuples are numbered: `layers.0.query.weight`.
+
+    pytorch  what PyTorch's module of the same meaning calls a parameter, and whether it stores it transposed:
+             ours → (theirs, transposed). Parameters that are not listed are the same in both.
     """
+
+    pytorch: ClassVar[Mapping[str, tuple[str, bool]]] = {}
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module computes; subclasses write it."""
@@ -52,13 +58,7 @@ class Module:
 
     def num_params(self) -> int:
         """The number of elements of all parameters; makes none of them."""
-        total = 0
-        for param in self.params():
-            count = 1
-            for n in param.shape:
-                count *= n
-            total += count
-        return total
+        return sum(prod(param.shape) for param in self.params())
 
     # Values
 
@@ -81,27 +81,36 @@ class Module:
 
         Raises LoadError that lists every missing, unused and mis-shaped tensor, and then has changed nothing.
         """
+        shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+        problems = self.load_problems(shapes, allow_partial, allow_unused)
+        if problems:
+            raise LoadError("load: " + ". ".join(problems))
         params = dict(self.named_params())
-        missing = [] if allow_partial else [n for n in params if n not in tensors]
-        unused = [] if allow_unused else [n for n in tensors if n not in params]
-        shapes = [
-            f"{n} is {list(tensors[n].shape)} in the file and {list(p.shape)} in the module"
+        for name, param in params.items():
+            if name in tensors:
+                param.set(tensors[name])
+        return self
+
+    def load_problems(
+        self, shapes: Mapping[str, tuple[int, ...]], allow_partial: bool = False, allow_unused: bool = False
+    ) -> list[str]:
+        """Everything that keeps tensors of these names and shapes from being loaded, as sentences."""
+        params = dict(self.named_params())
+        missing = [] if allow_partial else [n for n in params if n not in shapes]
+        unused = [] if allow_unused else [n for n in shapes if n not in params]
+        differing = [
+            f"{n} is {list(shapes[n])} in the file and {list(p.shape)} in the module"
             for n, p in params.items()
-            if n in tensors and tuple(tensors[n].shape) != p.shape
+            if n in shapes and shapes[n] != p.shape
         ]
         problems = []
         if missing:
             problems.append(f"{len(missing)} parameters have no tensor: {', '.join(missing)}")
         if unused:
             problems.append(f"{len(unused)} tensors have no place in the module: {', '.join(unused)}")
-        if shapes:
-            problems.append("shapes differ: " + "; ".join(shapes))
-        if problems:
-            raise LoadError("load: " + ". ".join(problems))
-        for name, param in params.items():
-            if name in tensors:
-                param.set(tensors[name])
-        return self
+        if differing:
+            problems.append(f"{len(differing)} shapes differ: {'; '.join(differing)}")
+        return problems
 
     # Display
 

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Callable
 
 from burn_wgpu.device import Device
-from burn_wgpu.std.errors import DTypeError, ShapeError
+from burn_wgpu.std.errors import ArgumentError, ShapeError
 from burn_wgpu.tensor import Tensor
 
 _ALPHABET = "0123456789abcdefghijklmnopqrstuv"  # base32hex in lower case, as DNSSEC (RFC 5155) uses it
@@ -32,7 +32,8 @@ class ParamId(int):
 class Param:
     """A named place for a tensor in a module.
 
-    shape and device are known before the tensor exists; `value` makes it at the first use, once.
+    shape and device are known before the tensor exists; `value` makes it at the first use, once. Raises ArgumentError
+    for a function without shape and device.
     """
 
     __slots__ = ("_init", "_value", "device", "id", "shape")
@@ -51,12 +52,13 @@ class Param:
             self.shape, self.device = tuple(init.shape), init.device
         else:
             if shape is None or device is None:
-                raise DTypeError("Param: a function needs the shape and the device of the tensor that it will make")
+                raise ArgumentError("Param: a function needs the shape and the device of the tensor that it will make")
             self._value, self._init = None, init
             self.shape, self.device = shape, device
 
     @property
     def is_initialized(self) -> bool:
+        """Whether the tensor exists already."""
         return self._value is not None
 
     @property
@@ -65,8 +67,8 @@ class Param:
         found = self._value
         if found is None:
             assert self._init is not None
-            found = self._value = self._init()
-            self._init = None
+            found = self._init()
+            self.set(found)
         return found
 
     def set(self, value: Tensor) -> None:

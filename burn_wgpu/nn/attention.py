@@ -42,8 +42,9 @@ class MultiHeadAttention(Module):
         """[batch, queries, d_model] from inputs [batch, length, d_model]; bias as in `weights`."""
         heads = self.weights(query, key, bias).matmul(self._heads(self.value(value)))  # [batch, heads, queries, d]
         batch, _, length, _ = heads.shape
-        return self.output(heads.swap_dims(1, 2).reshape((batch, length, -1)))
+        return self.output(heads.swap_dims(1, 2).reshape((batch, length, -1)))  # [batch, queries, d_model]
 
     def _heads(self, x: Tensor) -> Tensor:
         batch, length, width = x.shape
-        return x.reshape((batch, length, self.n_heads, width // self.n_heads)).swap_dims(1, 2)
+        split = x.reshape((batch, length, self.n_heads, width // self.n_heads))  # [batch, length, heads, d]
+        return split.swap_dims(1, 2)  # [batch, heads, length, d]

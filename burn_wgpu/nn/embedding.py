@@ -17,7 +17,7 @@ class Embedding(Module):
         initializer: Initializer | None = None,
         device: Device | None = None,
     ) -> None:
-        device = device or Device.default()
+        device = device or Device()
         init = initializer or Initializer.normal(0.0, 1.0)
         shape = (n_embedding, d_model)
         self.weight = Param(lambda: init.init(shape, device), shape, device)

@@ -11,6 +11,8 @@ from burn_wgpu.tensor import Tensor, functional
 class Linear(Module):
     """x · weight + bias. weight [d_input, d_output], bias [d_output]."""
 
+    pytorch = {"weight": ("weight", True)}  # [out, in] there
+
     def __init__(
         self,
         d_input: int,
@@ -19,17 +21,17 @@ class Linear(Module):
         initializer: Initializer | None = None,
         device: Device | None = None,
     ) -> None:
-        device = device or Device.default()
+        device = device or Device()
         init = initializer or Initializer.kaiming_uniform()
         self.weight = Param(
             lambda: init.init((d_input, d_output), device, d_input, d_output), (d_input, d_output), device
         )
-        self.bias = Param(lambda: init.init((d_output,), device, d_input, d_output), (d_output,), device) if bias else None
+        self.bias = (
+            Param(lambda: init.init((d_output,), device, d_input, d_output), (d_output,), device) if bias else None
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         """[.., d_input] → [.., d_output]. Raises ShapeError for another last axis."""
         if not x.shape or x.shape[-1] != self.weight.shape[0]:
-            raise ShapeError(
-                f"Linear: the input's shape {list(x.shape)} must end in d_input = {self.weight.shape[0]}"
-            )
+            raise ShapeError(f"Linear: the input's shape {list(x.shape)} must end in d_input = {self.weight.shape[0]}")
         return functional.linear(x, self.weight.value, self.bias.value if self.bias else None)

@@ -14,8 +14,10 @@ class LayerNorm(Module):
     gamma, beta [d_model]. Halves are computed in f32.
     """
 
+    pytorch = {"gamma": ("weight", False), "beta": ("bias", False)}
+
     def __init__(self, d_model: int, epsilon: float = 1e-5, bias: bool = True, device: Device | None = None) -> None:
-        device = device or Device.default()
+        device = device or Device()
         self.gamma = Param(lambda: Initializer.ones().init((d_model,), device), (d_model,), device)
         self.beta = Param(lambda: Initializer.zeros().init((d_model,), device), (d_model,), device) if bias else None
         self.epsilon = epsilon
@@ -23,5 +25,7 @@ class LayerNorm(Module):
     def forward(self, x: Tensor) -> Tensor:
         """[.., d_model] → the same shape. Raises ShapeError for another last axis."""
         if not x.shape or x.shape[-1] != self.gamma.shape[0]:
-            raise ShapeError(f"LayerNorm: the input's shape {list(x.shape)} must end in d_model = {self.gamma.shape[0]}")
+            raise ShapeError(
+                f"LayerNorm: the input's shape {list(x.shape)} must end in d_model = {self.gamma.shape[0]}"
+            )
         return functional.layer_norm(x, self.gamma.value, self.beta.value if self.beta else None, self.epsilon)

@@ -11,22 +11,27 @@ from burn_wgpu.pack.reader import PackReader
 from burn_wgpu.pack.writer import PackEntry, write_pack
 from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.errors import ArgumentError
+from burn_wgpu.store.file import SUFFIXES, WeightFile
 from burn_wgpu.store.safetensors import SafetensorsReader, pieces, write_safetensors
 
 Progress = Callable[[int], None]
-SUFFIXES = (".safetensors", ".bpk")
 
 
 def convert(source: str | os.PathLike[str], target: str | os.PathLike[str], progress: Progress | None = None) -> int:
     """Writes `target` from `source`, formats by suffix; gives the bytes of tensors moved.
 
     Names, dtypes, shapes and bytes are kept; text metadata too; ids and scalars of a .bpk have no place in a
-    .safetensors file, which is an error when there are scalars. `target` is replaced only when it is complete.
+    .safetensors file: ids are dropped, scalars are an error. `target` is replaced only when it is complete.
+
+    Raises ArgumentError for other suffixes, for two files of one kind and for one file under two names; FormatError,
+    OSError.
     """
     kinds = tuple(Path(p).suffix for p in (source, target))
     for path, kind in zip((source, target), kinds, strict=True):
         if kind not in SUFFIXES:
             raise ArgumentError(f"convert: {os.fspath(path)!r} ends in {kind!r}; known are {' and '.join(SUFFIXES)}")
+    if os.path.exists(target) and os.path.samefile(source, target):
+        raise ArgumentError(f"convert: {os.fspath(source)!r} and {os.fspath(target)!r} are the same file; name another")
     if kinds == (".safetensors", ".bpk"):
         return _to_pack(source, target, progress)
     if kinds == (".bpk", ".safetensors"):
@@ -36,11 +41,8 @@ def convert(source: str | os.PathLike[str], target: str | os.PathLike[str], prog
 
 def total_bytes(source: str | os.PathLike[str]) -> int:
     """The bytes of tensors in a file of either format."""
-    if Path(source).suffix == ".bpk":
-        with PackReader.open(source, exact=True) as pack:
-            return sum(info.size_bytes for info in pack)
-    with SafetensorsReader(source) as reader:
-        return sum(entry.end - entry.start for entry in reader)
+    with WeightFile(source) as file:
+        return file.size_bytes
 
 
 def _to_pack(source: str | os.PathLike[str], target: str | os.PathLike[str], progress: Progress | None) -> int:

@@ -3,7 +3,8 @@
 Layout: 8 bytes little-endian N, N bytes of JSON (an object, first byte `{`, padded with spaces), then the data. Each
 tensor has dtype, shape and `data_offsets` [begin, end) into the data; the ranges cover the data without holes, no key
 stands twice, `__metadata__` maps text to text. Rank 0 and empty tensors are allowed.
-Format: https://github.com/huggingface/safetensors, README, section "Format".
+Format: https://github.com/huggingface/safetensors, README, section "Format"; the order of the tensors is that of its
+Rust library, so that equal tensors give equal files.
 """
 
 from __future__ import annotations
@@ -23,15 +24,20 @@ from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.dtype import DType
 from burn_wgpu.std.errors import FormatError
 
-MAX_HEADER = 100 << 20
+MAX_HEADER = 100_000_000
+_MAX_SIZE = 2**63 - 1
 _PIECE = 8 << 20
+# In the order in which the format's own library writes them.
 _NAMES = {
-    "F64": dt.F64, "F32": dt.F32, "F16": dt.F16, "BF16": dt.BF16, "I64": dt.I64, "I32": dt.I32, "I16": dt.I16,
-    "I8": dt.I8, "U64": dt.U64, "U32": dt.U32, "U16": dt.U16, "U8": dt.U8, "BOOL": dt.BOOL,
+    "U64": dt.U64, "I64": dt.I64, "F64": dt.F64, "F32": dt.F32, "U32": dt.U32, "I32": dt.I32, "BF16": dt.BF16,
+    "F16": dt.F16, "U16": dt.U16, "I16": dt.I16, "I8": dt.I8, "U8": dt.U8, "BOOL": dt.BOOL,
 }  # fmt: skip
+_ORDER = {name: place for place, name in enumerate(_NAMES)}
 _WRITTEN = {d: n for n, d in _NAMES.items()} | {dt.FLEX32: "F32", dt.BOOL_U8: "BOOL"}
 # What the format knows and we have no dtype for: named in the error.
-_FOREIGN = {"F8_E4M3", "F8_E5M2", "F8_E8M0", "F4", "F6_E2M3", "F6_E3M2", "C64"}
+_FOREIGN = {
+    "F8_E4M3", "F8_E5M2", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ", "F6_E2M3", "F6_E3M2", "F4", "C64",
+}  # fmt: skip
 
 
 class SafetensorsError(FormatError):
@@ -94,12 +100,16 @@ class SafetensorsReader:
 
         try:
             header = json.loads(raw.decode("utf-8"), object_pairs_hook=unique)
+        except SafetensorsError:
+            raise
         except (ValueError, RecursionError) as error:
             raise self._fail(f"the header is not JSON ({error})") from None
         return header, 8 + length
 
     def _entries(self, header: dict[str, Any], start: int) -> tuple[dict[str, Entry], dict[str, str]]:
-        metadata = header.pop("__metadata__", None) or {}
+        metadata = header.pop("__metadata__", None)
+        if metadata is None:
+            metadata = {}
         if not isinstance(metadata, dict) or any(not isinstance(v, str) for v in metadata.values()):
             raise self._fail("__metadata__ must map text to text")
         entries = [self._entry(name, value, start) for name, value in header.items()]
@@ -114,15 +124,17 @@ class SafetensorsReader:
         return {e.name: e for e in entries}, metadata
 
     def _entry(self, name: str, value: Any, start: int) -> Entry:
+        if not _encodes(name):
+            raise self._fail(f"the name {name!r} holds a lone surrogate, which is not text")
         if not isinstance(value, dict) or set(value) != {"dtype", "shape", "data_offsets"}:
             raise self._fail(f"tensor {name!r} must have dtype, shape and data_offsets and nothing else")
         kind, shape, offsets = value["dtype"], value["shape"], value["data_offsets"]
-        if kind in _FOREIGN:
+        if isinstance(kind, str) and kind in _FOREIGN:
             raise self._fail(f"tensor {name!r} has dtype {kind}, which is not supported; convert it first")
         if not isinstance(kind, str) or kind not in _NAMES:
             raise self._fail(f"tensor {name!r} has the unknown dtype {kind!r}; known are {', '.join(_NAMES)}")
         if not _whole(shape):
-            raise self._fail(f"tensor {name!r} has shape {shape!r}; it must be a list of non-negative integers")
+            raise self._fail(f"tensor {name!r} has shape {shape!r}; it must be a list of integers from 0 below 2^63")
         if not _whole(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
             raise self._fail(f"tensor {name!r} has data_offsets {offsets!r}; they must be [begin, end]")
         dtype = _NAMES[kind]
@@ -167,7 +179,15 @@ class SafetensorsReader:
 
 
 def _whole(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in value)
+    return isinstance(value, list) and all(type(n) is int and 0 <= n <= _MAX_SIZE for n in value)
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 Source = Callable[[], Iterable[memoryview]]
@@ -180,19 +200,26 @@ def write_safetensors(
 ) -> None:
     """Writes a file, one tensor at a time, published by one rename: an error leaves what was there.
 
-    tensors: (name, dtype, shape, source); source() gives the bytes in pieces. Larger alignments come first, then names,
-    as the format's own library orders them, so every tensor is aligned to its dtype. Raises SafetensorsError for a
-    dtype that the format does not have, a name twice, or pieces of another length than the shape says.
+    tensors: (name, dtype, shape, source); source() gives the bytes in pieces. They are ordered by dtype, wide ones
+    first, then by name, so every tensor is aligned to its dtype. Raises SafetensorsError for a dtype that the format
+    does not have, a name or key that is not text or stands twice, or pieces of another length than the shape says.
     """
     rows = list(tensors)
     seen: set[str] = set()
     for name, dtype, _, _ in rows:
         if dtype not in _WRITTEN:
             raise SafetensorsError(f"safetensors {path}: tensor {name!r} has dtype {dtype}, which the format lacks")
-        if name in seen or name == "__metadata__":
-            raise SafetensorsError(f"safetensors {path}: the name {name!r} cannot be written twice or is reserved")
+        if name == "__metadata__":
+            raise SafetensorsError(
+                f"safetensors {path}: the name '__metadata__' is the format's own; rename the tensor"
+            )
+        if name in seen:
+            raise SafetensorsError(f"safetensors {path}: the name {name!r} was given twice; names must differ")
         seen.add(name)
-    rows.sort(key=lambda row: (-row[1].size_bytes, row[0]))
+    for text in (*seen, *(metadata or {}).keys(), *(metadata or {}).values()):
+        if not _encodes(text):
+            raise SafetensorsError(f"safetensors {path}: {text!r} holds a lone surrogate, which UTF-8 cannot")
+    rows.sort(key=lambda row: (_ORDER[_WRITTEN[row[1]]], row[0]))
     header: dict[str, Any] = {"__metadata__": dict(sorted(metadata.items()))} if metadata else {}
     position = 0
     for name, dtype, shape, _ in rows:
@@ -201,6 +228,10 @@ def write_safetensors(
         position = end
     encoded = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     encoded += b" " * (-len(encoded) % 8)
+    if len(encoded) > MAX_HEADER:
+        raise SafetensorsError(
+            f"safetensors {path}: the header has {len(encoded)} bytes; at most {MAX_HEADER} are read"
+        )
     target = Path(path)
     with _atomic(target) as file:
         file.write(struct.pack("<Q", len(encoded)) + encoded)
@@ -210,7 +241,10 @@ def write_safetensors(
                 left -= len(piece)
                 file.write(piece)
             if left:
-                raise SafetensorsError(f"safetensors {path}: the source of tensor {name!r} is off by {-left} bytes")
+                more = f"{-left} bytes too many" if left < 0 else f"{left} bytes too few"
+                raise SafetensorsError(
+                    f"safetensors {path}: the source of tensor {name!r} gave {more} for shape {list(shape)} of {dtype}"
+                )
 
 
 class _atomic:  # noqa: N801 - used as a statement
@@ -220,7 +254,9 @@ class _atomic:  # noqa: N801 - used as a statement
         self.target = target
 
     def __enter__(self) -> Any:
-        handle, self.name = tempfile.mkstemp(prefix=f".{self.target.name}.", dir=self.target.parent or ".")
+        handle, self.name = tempfile.mkstemp(
+            prefix=f".{self.target.name[:40]}.", suffix=".tmp", dir=self.target.parent or "."
+        )
         self.file = os.fdopen(handle, "wb")
         return self.file
 
