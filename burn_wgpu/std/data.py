@@ -89,7 +89,7 @@ def cast_array(values: np.ndarray, target: DType) -> np.ndarray:
     if target.is_bool:
         return values != 0 if values.dtype != np.bool_ else values
     if target is BF16:
-        return bf16_to_float32(float32_to_bf16(values.astype(np.float32)))
+        return bf16_to_float32(float32_to_bf16(_to_odd(values)))
     if target.is_float or values.dtype.kind != "f":
         with np.errstate(over="ignore"):
             return values.astype(target.numpy)
@@ -101,6 +101,23 @@ def cast_array(values: np.ndarray, target: DType) -> np.ndarray:
         inside = np.trunc(np.where((wide >= low) & (wide < high), wide, 0.0)).astype(target.numpy)
     result = np.where(wide >= high, info.max, np.where(wide < low, info.min, inside))
     return result.astype(target.numpy)
+
+
+def _to_odd(values: np.ndarray) -> np.ndarray:
+    """float32 rounded to odd where it cannot hold a value, so that rounding it again rounds the value once."""
+    if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
+        # Of 33 bits and more, the last 20 matter only by being there: float64 holds the rest.
+        kind = values.dtype.type
+        low, high = values & kind(0xFFFFF), values >> kind(32)
+        large = (high != 0) & (high != ~kind(0))
+        values = np.where(large & (low != 0), (values - low) | kind(1 << 19), values)
+    with np.errstate(over="ignore", invalid="ignore"):
+        wide = np.asarray(values, np.float64)
+        single = wide.astype(np.float32)
+    lost = (single != wide) & ~np.isnan(wide)
+    beyond = lost & (np.abs(single) > np.abs(wide))
+    bits = single.view(np.uint32) - beyond.astype(np.uint32)
+    return (bits | lost.astype(np.uint32)).view(np.float32)
 
 
 def store_array(values: np.ndarray, target: DType) -> np.ndarray:

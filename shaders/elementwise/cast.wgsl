@@ -53,7 +53,7 @@ fn float_of(size: vec2<u32>, negative: bool) -> f32 {
     let zeros = wide_zeros(size);
     let n = wide_left(size, zeros);
     let digits = n.y >> 8u;
-    let rest = (n.y & 0xffu) << 1u | select(0u, 1u, n.x != 0u);
+    let rest = ((n.y & 0xffu) << 1u) | select(0u, 1u, n.x != 0u);
     let up = rest > 0x100u || (rest == 0x100u && (digits & 1u) == 1u);
     var bits = ((189u - zeros) << 23u) + digits; // the leading digit adds the last 1 to the exponent
     if (NARROW) { bits = bits | select(0u, 1u, rest != 0u); } else { bits = bits + select(0u, 1u, up); }
