@@ -122,13 +122,13 @@ def tile_text(prelude: Prelude, tile: Tile, a: Side, b: Side, value: str, edges:
     edges   some tile reaches beyond the output: outer indices are clamped, stores are guarded
     edge_k  k is no multiple of the depth: elements beyond it count as zero
     """
-    _operand(prelude, tile, a, tile.rows, "m", value, edges, edge_k)
-    _operand(prelude, tile, b, tile.columns, "n", value, edges, edge_k)
-    _multiply(prelude, tile, a, b, value)
-    _put_results(prelude, tile, edges)
+    operand_text(prelude, tile, a, tile.rows, "m", value, edges, edge_k)
+    operand_text(prelude, tile, b, tile.columns, "n", value, edges, edge_k)
+    multiply_text(prelude, tile, a, b, value)
+    results_text(prelude, tile, edges)
 
 
-def _operand(
+def operand_text(
     prelude: Prelude, tile: Tile, side: Side, outer: int, extent: str, value: str, edges: bool, edge_k: bool
 ) -> None:
     """One operand's way: places in memory → registers → workgroup memory, where k is the slow axis."""
@@ -211,7 +211,7 @@ def _fetch(side: Side, l: int, k_here: str, edge_k: bool, value: str) -> list[st
     return lines
 
 
-def _multiply(prelude: Prelude, tile: Tile, a: Side, b: Side, value: str) -> None:
+def multiply_text(prelude: Prelude, tile: Tile, a: Side, b: Side, value: str) -> None:
     """`multiply(buffer, local)`: results += the slice's products, every step of k written out.
 
     A thread's rows (and columns) are blocks of four, spread evenly over the tile, so that neighbouring threads read
@@ -248,7 +248,7 @@ def _multiply(prelude: Prelude, tile: Tile, a: Side, b: Side, value: str) -> Non
     prelude.text("fn multiply(buffer: u32, local: u32) {\n" + "\n".join(lines) + "\n}")
 
 
-def _put_results(prelude: Prelude, tile: Tile, edges: bool) -> None:
+def results_text(prelude: Prelude, tile: Tile, edges: bool) -> None:
     """`put_results(start, row, column, local)`: stores the thread's block; `start` is the matrix's first result."""
     across, down = tile.columns // tile.thread_columns, tile.rows // tile.thread_rows
     lines = []
