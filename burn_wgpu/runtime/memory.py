@@ -84,9 +84,6 @@ class Pool:
         self.max_bytes = max_bytes
         self.max_binding = max_binding
         self.free: dict[int, list[Block]] = {}
-        # Every block is reachable from here: one that only a lease in a garbage cycle holds would have its GPU buffer
-        # finalised together with the lease that gives it back.
-        self.all: dict[int, Block] = {}
         # Every block is held here too. A lease in a reference cycle (a traceback's frames) is finalized together with what
         # only it reaches: the block would come back to its free list with the buffer already released.
         self.alive: dict[int, Block] = {}
@@ -194,7 +191,6 @@ class Pool:
                     del self.alive[uid]
                     dropped.add(uid)
                     self.reserved -= size
-                    self.blocks -= 1
             if dropped and self.on_drop is not None:
                 self.on_drop(dropped)
             stream.idle()
@@ -202,7 +198,7 @@ class Pool:
     @property
     def blocks(self) -> int:
         """How many buffers there are."""
-        return len(self.all)
+        return len(self.alive)
 
     def in_use(self) -> int:
         """Bytes of blocks that tensors hold."""

@@ -176,6 +176,7 @@ class Stream:
                 raise self._unraised(_names(operations))
             self.queue.submit([command])
             sent = True
+            self._staged = 0
         except BaseException as error:
             self._reset(batch + 1)
             if not sent:
@@ -269,7 +270,8 @@ class Stream:
     def upload(self, block: Block, data: Any, progress: Callable[[int], None] | None = None) -> None:
         """Bytes of a C-contiguous buffer to the start of a block that no unsubmitted command uses (`take_fresh`).
 
-        Pieces of 16 MiB with a submission after each: the host never holds a second whole copy.
+        Pieces of 16 MiB, and a submission after as many bytes, of one tensor or of many: WebGPU holds a copy of every
+        host write until the next submission, so the host never holds a second whole copy.
         """
         view = memoryview(data).cast("B")
         size = view.nbytes
@@ -285,8 +287,10 @@ class Stream:
                         self.queue.write_buffer(block.gpu, start, piece[:whole])
                     if whole < piece.nbytes:
                         self.queue.write_buffer(block.gpu, start + whole, bytes(piece[whole:]).ljust(4, b"\0"))
-                    if size > PIECE:
+                    self._staged += piece.nbytes
+                    if self._staged >= PIECE:
                         self.queue.submit([])
+                        self._staged = 0
                     if progress is not None:
                         progress(piece.nbytes)
             except Exception as error:

@@ -74,6 +74,8 @@ def _declarations(text: str) -> list[tuple[str | None, str]]:
             name = _DECLARES.search(whole)
             found.append((name.group(1) if name else None, whole))
             block = []
+            if "{" not in whole and whole.count(";") > 1:
+                raise KernelError(f"shader: one declaration a line, but found: {whole}")
     if block:
         raise KernelError(f"shader: a declaration is never closed: {block[0]}")
     return found
@@ -97,6 +99,7 @@ def compose(key: KernelKey, implementation: Implementation = "naga", replace: Ma
         queue += [used for used in _header(name)[0] if used not in files]
 
     table: dict[str, tuple[str, frozenset[str]]] = {}
+    origin: dict[str, str] = {}
     order: list[str] = []
     for name, text in _declarations(key.prelude):
         if name:
@@ -106,11 +109,11 @@ def compose(key: KernelKey, implementation: Implementation = "naga", replace: Ma
     for file in files:
         for needed in _header(file)[1]:
             if file == key.file and needed not in given:
-                filled = ", ".join(sorted(n for n in given if not n.startswith(("load", "store"))))
-                raise KernelError(f"shader '{file}' needs '{needed}', but the key fills only {filled}")
+                raise _unfilled(file, needed, given)
         for declared, text, names in _parsed(file):
             if declared and declared not in table:  # the prelude overrides a library
                 table[declared] = (text, names)
+                origin[declared] = file
                 order.append(declared)
     if "main" not in table:
         raise KernelError(f"shader '{key.file}' has no entry point 'main'")
@@ -122,10 +125,17 @@ def compose(key: KernelKey, implementation: Implementation = "naga", replace: Ma
         if name in reached:
             continue
         reached.add(name)
+        for needed in _header(origin[name])[1] if name in origin else ():
+            if needed in table[name][1] and needed not in table:
+                raise _unfilled(origin[name], needed, given)
         todo += [n for n in table[name][1] if n in table and n not in reached]
-    # Storage bindings stay even if unused: the bind group has them, and their numbers are fixed.
     body = "\n".join(table[n][0] for n in order if n in reached)
     return _directives(key, implementation) + body + "\n"
+
+
+def _unfilled(file: str, needed: str, given: set[str]) -> KernelError:
+    filled = ", ".join(sorted(n for n in given if not n.startswith(("load", "store"))))
+    return KernelError(f"shader '{file}' needs '{needed}', but the key fills only {filled or 'nothing'}")
 
 
 def _directives(key: KernelKey, implementation: Implementation) -> str:

@@ -23,6 +23,7 @@ from typing import Literal
 
 from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.dtype import DType
+from burn_wgpu.std.errors import KernelError
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,9 @@ RAW64 = WordKind("raw64", "vec2<u32>", 0)
 def raw_kind(size_bytes: int) -> WordKind:
     """The kind that moves elements of this size without looking at them."""
     return {1: KINDS[dt.U8], 2: KINDS[dt.U16], 4: KINDS[dt.U32], 8: RAW64}[size_bytes]
+
+
+_LARGEST_F32 = 3.4028234663852886e38
 
 
 def word_kind(kind: DType | WordKind) -> WordKind:
@@ -167,6 +171,10 @@ class Prelude:
     def const(self, name: str, value: int | float | bool, kind: str | None = None) -> None:
         """A typed constant; u32 for ints and f32 for floats unless said."""
         kind = kind or {bool: "bool", int: "u32", float: "f32"}[type(value)]
+        if kind == "f32" and not abs(value) <= _LARGEST_F32:
+            raise KernelError(
+                f"prelude: constant {name} is {value}, which WGSL cannot write as a finite f32; pass it as a parameter"
+            )
         text = str(value).lower() if isinstance(value, bool) else repr(value)
         self.text(f"const {name}: {kind} = {text};" if kind in ("bool", "f32") else f"const {name}: {kind} = {kind}({text});")
 

@@ -30,10 +30,14 @@ def as_scalar(value: object, target: DType) -> Scalar:
     if not isinstance(value, numbers.Real):
         raise DTypeError(f"scalar: {value!r} is not a real number, and the tensor's dtype is {target}")
     if target.is_float:
-        if target is BF16:
-            return float(bf16_to_float32(float32_to_bf16(np.asarray(value, np.float32))))
+        try:
+            number = float(value)
+        except OverflowError:  # an int beyond every float
+            number = float("inf") if value > 0 else float("-inf")
         with np.errstate(over="ignore"):
-            return float(target.numpy.type(float(value)))
+            if target is BF16:
+                return float(bf16_to_float32(float32_to_bf16(np.asarray(number, np.float32))))
+            return float(target.numpy.type(number))
     if target.is_bool:
         return bool(value)
     if isinstance(value, float):
