@@ -15,6 +15,7 @@ from burn_wgpu.tensor.api import Tensor
 from burn_wgpu.tensor.base import cat, stack, where
 from burn_wgpu.tensor.creation import tensor
 from burn_wgpu.tensor.display import PrintOptions, get_print_options, set_print_options
+from burn_wgpu.tensor.einops import install
 from burn_wgpu.tensor.info import finfo, iinfo
 from burn_wgpu.tensor.interop import from_dlpack, from_numpy, from_torch, to_torch
 
@@ -44,3 +45,4 @@ class _Callable(ModuleType):
 
 
 sys.modules[__name__].__class__ = _Callable
+install()

@@ -316,7 +316,15 @@ def _getitem(tensor: Tensor, items: tuple[Any, ...]) -> Tensor:
     if basic_int or len(after) != len(shape):
         check.new_rank("getitem", len(after))
         result = wrap(result._ops.reshape(result.primitive, tuple(after)), result._ops)
-    return _advanced(result, arrays) if arrays else result
+    return _advanced(result, arrays, _is_split(items)) if arrays else result
+
+
+def _is_split(items: tuple[Any, ...]) -> bool:
+    """Whether something stands between the ints and arrays: NumPy then puts the arrays' axes first."""
+    marks = ""
+    for item in items:
+        marks += " " if item is None or item is Ellipsis or isinstance(item, (slice, Slice)) else "x"
+    return " " in marks.strip()
 
 
 def _axes_used(item: Any) -> int:
@@ -362,8 +370,11 @@ def _python_slice(item: slice, size: int) -> Slice:
         raise DTypeError(f"getitem: {item} has an end that is no int") from None
 
 
-def _advanced(tensor: Tensor, arrays: list[tuple[int, Any]]) -> Tensor:
-    """NumPy's advanced indexing of the axes at the given positions of `tensor`."""
+def _advanced(tensor: Tensor, arrays: list[tuple[int, Any]], front: bool) -> Tensor:
+    """NumPy's advanced indexing of the axes at the given positions of `tensor`.
+
+    The arrays' axes come in place of the axes that they index, or first where those are split.
+    """
     if len(arrays) == 1 and _is_mask(arrays[0][1]):
         mask = _as_mask(tensor, arrays[0][1])
         if mask.rank == tensor.rank:
@@ -380,18 +391,17 @@ def _advanced(tensor: Tensor, arrays: list[tuple[int, Any]]) -> Tensor:
             found.append(_wrapped(tensor, item, tensor.shape[at], at))
             axes.append(at)
     common = check.broadcast_all("getitem", [i.shape for i in found])
+    n, start = len(common), axes[0]
     if len(found) == 1:
-        return _take(tensor, axes[0], found[0])
-    # Several: their axes come first, gather_nd reads the coordinates, and the result's axes go where NumPy has them:
-    # in place of neighbouring index axes, else to the front.
+        result = _take(tensor, start, found[0])
+        return result.movedim(list(range(start, start + n)), list(range(n))) if front and start else result
+    # Several: the indexed axes come first and gather_nd reads the coordinates.
     dtype = max((i.dtype for i in found), key=lambda d: d.size_bytes)
     columns = [i.cast(dtype).expand(common).unsqueeze_dim(-1) for i in found]
     rest = [a for a in range(tensor.rank) if a not in axes]
     picked = tensor.permute([*axes, *rest]).gather_nd(type(tensor).cat(columns, -1))
-    start = axes[0]
-    if axes != list(range(start, start + len(axes))) or not start:
+    if front or not start:
         return picked
-    n = len(common)
     return picked.permute([*range(n, n + start), *range(n), *range(n + start, picked.rank)])
 
 

@@ -13,7 +13,15 @@ from burn_wgpu import Device, Tensor
 
 BINARY = [operator.add, operator.sub, operator.mul, operator.truediv, operator.mod, operator.floordiv]
 COMPARE = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge]
-SHAPES = [((2, 3), (2, 3)), ((2, 3), (3,)), ((3,), (2, 3)), ((2, 1), (1, 3)), ((), (2, 3)), ((2, 3), ()), ((1,), (4, 1))]
+SHAPES = [
+    ((2, 3), (2, 3)),
+    ((2, 3), (3,)),
+    ((3,), (2, 3)),
+    ((2, 1), (1, 3)),
+    ((), (2, 3)),
+    ((2, 3), ()),
+    ((1,), (4, 1)),
+]
 
 
 def floats(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
