@@ -411,10 +411,12 @@ def test_arange_of_step_zero(device: WgpuDevice) -> None:
 
 
 @pytest.mark.long
-def test_a_select_of_more_groups_than_an_axis_holds(device: WgpuDevice) -> None:
-    """17 million units of one word: 4 units an invocation, 256 invocations a group, and scattered rows."""
-    count = 65_536 * 256 * 4 + 3
-    values = np.arange(251, dtype=np.uint8)
-    at = (np.arange(count // 4, dtype=np.int64) * 7919 % 251).astype(np.uint8)
-    found = B.int_select(up(values, dt.U8, device), 0, up(at, dt.U8, device))
-    assert equal(down(found), values[at])
+def test_a_write_of_more_groups_than_an_axis_holds(device: WgpuDevice) -> None:
+    """An invocation owns four elements and a workgroup 1024, so 67 million bytes need more than 65,535 workgroups."""
+    rows = 65_536 + 5
+    values = np.zeros((rows, 1024), np.uint8)
+    at, new = np.array([rows - 1, 3]), np.arange(2048).reshape(2, 1024).astype(np.uint8)
+    arguments = [up(values, dt.U8, device), 0, up(at, dt.I32, device), up(new, dt.U8, device), Update.ASSIGN]
+    found = down(B.int_select_assign(*arguments))
+    values[at] = new
+    assert equal(found, values)
