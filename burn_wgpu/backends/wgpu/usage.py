@@ -24,7 +24,7 @@ from burn_wgpu.std.data import TensorData, cast_array, compute_dtype, store_arra
 from burn_wgpu.std.dtype import DType, DTypeUsage
 from burn_wgpu.std.errors import DTypeError, KernelError, UnsupportedError
 
-PROOF = 1  # raise when the kernels behind a proof change
+PROOF = 2  # raise when the kernels behind a proof change
 _known: dict[tuple[str, str], DTypeUsage] = {}
 _loaded: set[str] = set()
 
@@ -107,7 +107,8 @@ def _computes(backend: Any, device: WgpuDevice, dtype: DType) -> bool:
     wide = np.array(values, compute_dtype(dtype))
     with np.errstate(over="ignore"):
         checks = (("add", wide + wide), ("mul", wide * wide))
-        total = cast_array(np.array([wide.astype(np.float64).sum()]), dtype)
+        whole = wide.astype(np.float64 if dtype.is_float else np.int64).sum(keepdims=True)
+        total = cast_array(whole, dtype)  # an int sum keeps the low bits
     for name, expected in checks:
         result = getattr(backend, f"{kind}_{name}")(tensor, tensor)
         if not _equal(backend, result, cast_array(np.asarray(expected), dtype), dtype):
