@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from burn_wgpu.kernel.reduce import WORKGROUP, Domain, Fields, _power
+from burn_wgpu.kernel.reduce import WORKGROUP, Domain, Fields, power, units_each
 from burn_wgpu.shader.capability import Capability
 from burn_wgpu.shader.launch import Grid, KernelKey, Out, fold
 from burn_wgpu.shader.prelude import Prelude, word_kind
@@ -42,13 +42,14 @@ class Register:
     Made by `register_row`; the caller adds its own declarations to `prelude` and `fields`, then calls `key`.
     """
 
-    def __init__(self, layout: Layout, dim: int, dtype: DType, domain: Domain, chunked: bool) -> None:
+    def __init__(self, dtype: DType, domain: Domain, chunked: bool, device: Capability) -> None:
         self.chunked = chunked
         self.units = domain.length
         self.outputs = domain.outputs
-        self.team = min(WORKGROUP, _power(-(-self.units // 4)))
+        self.team = min(_largest(device), power(-(-self.units // units_each(dtype))))
         self.per = -(-self.units // self.team)
-        self.groups = -(-self.outputs // (WORKGROUP // self.team))
+        self.workgroup = max(WORKGROUP, self.team)
+        self.groups = -(-self.outputs // (self.workgroup // self.team))
         self.fields = Fields()
         self.fields.add("units", self.units)
         self.fields.add("outputs", self.outputs)
@@ -77,17 +78,18 @@ class Register:
                 "fn total(r: R) -> f32 { return total1(r); }",
             ]
 
-    def key(self, file: str, out: DType, workgroup_bytes: int) -> KernelKey:
-        """Closes the prelude; the output is the last binding."""
+    def key(self, file: str, out: DType, invocation_bytes: int) -> KernelKey:
+        """Closes the prelude; the output is the last binding. invocation_bytes: of workgroup memory."""
         self.prelude.storage("out", out, "chunk" if self.chunked else "element")
         self.prelude.params(**self.fields.kinds)
         for text in self.body:
             self.prelude.text(text)
-        self.prelude.const("WORKGROUP", WORKGROUP)
+        self.prelude.const("WORKGROUP", self.workgroup)
         self.prelude.const("TEAM", self.team)
         self.prelude.const("PER", self.per)
         return KernelKey(
-            file, self.prelude.build(), tuple(self.prelude.uses), self.prelude.bindings, workgroup_bytes, WORKGROUP,
+            file, self.prelude.build(), tuple(self.prelude.uses), self.prelude.bindings,
+            invocation_bytes * self.workgroup, self.workgroup,
             frozenset(self.prelude.features), trusted=True,
         )  # fmt: skip
 
@@ -95,7 +97,12 @@ class Register:
         return fold(self.groups, device)
 
 
-def register_row(layout: Layout, dim: int, dtype: DType) -> Register | None:
+def _largest(device: Capability) -> int:
+    """Invocations of a team at most: as many as the device allows, so that long rows fit too."""
+    return min(device.max_invocations, 1024)
+
+
+def register_row(layout: Layout, dim: int, dtype: DType, device: Capability) -> Register | None:
     """For lanes that are rows of the output and fit in registers; None otherwise."""
     lanes = Lanes.of(layout, dim)
     if lanes.inner != 1:
@@ -103,11 +110,11 @@ def register_row(layout: Layout, dim: int, dtype: DType) -> Register | None:
     domain = Domain.of(layout, (dim,), ordered=True)
     chunks = domain.chunked("rows")
     per_invocation = HELD // 4 if chunks else HELD // 2
-    if (chunks or domain).length > WORKGROUP * per_invocation:
+    if (chunks or domain).length > _largest(device) * per_invocation:
         return None
     if chunks is None and word_kind(dtype).lanes > 1:
         return None  # rows would share words
-    return Register(layout, dim, dtype, chunks or domain, chunks is not None)
+    return Register(dtype, chunks or domain, chunks is not None, device)
 
 
 class Apply:

@@ -43,7 +43,7 @@ def layer_norm_plan(
     if layout.size == 0:
         return Plan("layer_norm", inputs, (out,), ())
     dim = layout.rank - 1
-    row = register_row(layout, dim, dtype) if algorithm != "lanes" else None
+    row = register_row(layout, dim, dtype, device) if algorithm != "lanes" else None
     assert row is not None or algorithm != "rows", "the rows do not fit in registers"
     if row is not None:
         row.fields.add("count", float(layout.shape[dim]), "f32")
@@ -59,7 +59,7 @@ def layer_norm_plan(
             else:
                 read = f"return load_{name}(u);"
             row.body.append(f"fn {value}(u: u32) -> R {{ {read} }}")
-        key = row.key("norm/rows", dtype, 4 * WORKGROUP)
+        key = row.key("norm/rows", dtype, 4)
         grid = row.grid(device)
         launch = Launch(key, tuple(range(inputs + 1)), words(grid[0], *row.fields.values), grid)
         return Plan("layer_norm", inputs, (out,), (launch,))

@@ -178,13 +178,13 @@ def fold_launches(
 
     # Shape of a workgroup, in outputs (or columns of four) by units.
     if algorithm == "rows":
-        across = min(WORKGROUP, _power(-(-units // 4)))  # a team
+        across = min(WORKGROUP, power(-(-units // units_each(kinds[0]))))  # a team
         per_group = WORKGROUP // across
         walkers = across
     else:
         lanes = 4 if chunks else lanes
         widest = WORKGROUP if units <= 16 else 64
-        across = max(min(widest, _power(columns)), 4)
+        across = max(min(widest, power(columns)), lanes)
         per_group = across
         walkers = WORKGROUP // across
     if cut is not None:
@@ -245,7 +245,7 @@ def _second(
 ) -> tuple[Launch, list[int]]:  # fmt: skip
     """The launch that folds partial accumulators [parts, outs]."""
     lanes = _lanes(results) if results is not None else 1
-    across = max(min(16, _power(outs)), 4)
+    across = max(min(16, power(outs)), lanes)
     groups = -(-outs // across)
     fields = _fields(groups, 1, parts, parts, outs, count)
     prelude = Prelude()
@@ -300,7 +300,7 @@ def _finish(
     prelude.use(*what.files)
     return KernelKey(
         f"reduce/{algorithm}", prelude.build(), tuple(prelude.uses), prelude.bindings,
-        WORKGROUP * what.bytes * (columns if algorithm == "columns" else 1), WORKGROUP, frozenset(prelude.features),
+        WORKGROUP * what.bytes * (columns if algorithm == "columns" else lanes), WORKGROUP, frozenset(prelude.features),
         trusted=True,
     )  # fmt: skip
 
@@ -318,7 +318,7 @@ def _reader(inputs: int, algorithm: Algorithm, chunked: bool, values: Sequence[s
         lines = [f"    let p{i} = {load}_x{i}(base + red_at(u));" for i in range(inputs)]
         if chunked:
             four = [lift(k, f"4u * u + {k}u", "o") for k in range(4)]
-            value = f"combine(combine({four[0]}, {four[1]}), combine({four[2]}, {four[3]}))"
+            value = f"append(append({four[0]}, {four[1]}), append({four[2]}, {four[3]}))"
         else:
             value = lift(0, "u", "o")
         return "fn unit(base: u32, u: u32, o: u32) -> A {\n" + "\n".join(lines) + f"\n    return {value};\n}}"
@@ -342,7 +342,12 @@ def _lanes(results: Sequence[Result]) -> int:
     return max(word_kind(result.kind).lanes for result in results)
 
 
-def _power(n: int) -> int:
+def units_each(kind: DType | WordKind) -> int:
+    """Chunks of a row that one invocation takes: 64 bytes keep enough loads on their way."""
+    return 8 if word_kind(kind).lanes > 1 else 4
+
+
+def power(n: int) -> int:
     """The smallest power of two that is not below n."""
     return 1 << max(n - 1, 0).bit_length()
 
@@ -362,7 +367,10 @@ def fold_of(how: str, dtype: DType) -> Fold:
         return Fold(how, (f"lib/reduce_{how}",), _truth(kind.value), 4)
     keys = _keys(how, dtype, kind.value)
     if how.startswith("arg"):
-        return Fold(how, ("lib/reduce_arg", "lib/reduce_key"), keys, 2 * size, ordered=True)
+        # No float has the key of the identity, the lowest integer has.
+        unset = "false" if kind.value == "f32" else "a.index == 0xffffffffu"
+        text = f"{keys}\nfn unset(a: A) -> bool {{ return {unset}; }}"
+        return Fold(how, ("lib/reduce_arg", "lib/reduce_key"), text, 2 * size, ordered=True)
     return Fold(how, ("lib/reduce_max", "lib/reduce_key"), keys, size)
 
 
@@ -380,11 +388,13 @@ _LOWEST = {"i32": "i32(-2147483648)", "u32": "0u", "i64": "-9223372036854775807l
 def _keys(how: str, dtype: DType, value: str) -> str:
     """`key`, `unkey`, `lowest` and K: an order in which the extremum is the largest."""
     which = how.removeprefix("arg")
+    wide = value in ("i64", "u64")
+    larger = f"fn larger(a: K, b: K) -> K {{ return {'select(a, b, b > a)' if wide else 'max(a, b)'}; }}"
     if value == "f32":
         name = {"max": "high", "min": "low", "max_abs": "magnitude"}[which]
         key = f"{name}_place_key" if how.startswith("arg") else f"{name}_key"
         return (
-            f"alias K = u32;\nfn lowest() -> K {{ return 0u; }}\nfn key(x: V) -> K {{ return {key}(x); }}\n"
+            f"alias K = u32;\n{larger}\nfn lowest() -> K {{ return 0u; }}\nfn key(x: V) -> K {{ return {key}(x); }}\n"
             f"fn unkey(k: K) -> f32 {{ return from_{name}_key(k); }}"
         )
     # Inverting every bit turns the order of signed and unsigned integers round.
@@ -395,7 +405,7 @@ def _keys(how: str, dtype: DType, value: str) -> str:
             shift = 32 - 8 * dtype.size_bytes
             key = f"(({key}) << {shift}u) >> {shift}u"
     return (
-        f"alias K = {value};\nfn lowest() -> K {{ return {_LOWEST[value]}; }}\n"
+        f"alias K = {value};\n{larger}\nfn lowest() -> K {{ return {_LOWEST[value]}; }}\n"
         f"fn key(x: {value}) -> K {{ return {key}; }}\nfn unkey(k: K) -> {value} {{ return {back}; }}"
     )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Literal
 
 from burn_wgpu.kernel.lanes import Lanes
-from burn_wgpu.kernel.reduce import WORKGROUP, Domain, Fields, Fold, _power, fold_launches, fold_of
+from burn_wgpu.kernel.reduce import WORKGROUP, Domain, Fields, Fold, fold_launches, fold_of, power
 from burn_wgpu.shader.capability import Capability
 from burn_wgpu.shader.launch import KernelKey, Launch, Out, Plan, fold
 from burn_wgpu.shader.prelude import Prelude, word_kind, words
@@ -26,7 +26,7 @@ BLOCK = 4 * WORKGROUP
 MAX_PARTS = 256
 # Invocations, or workgroups of rows, that fill a large device.
 ENOUGH_COLUMNS = 1 << 16
-ENOUGH_GROUPS = 512
+ENOUGH_GROUPS = 1024
 # An invocation's loop ends below this; software adapters of today stop at 65,535 iterations.
 MAX_STEPS = 50_000
 # Blocks of a row that one workgroup walks, with up to nine turns of loops each.
@@ -49,17 +49,17 @@ def scan_plan(
     lanes = Lanes.of(layout, dim)
     domain = Domain.of(layout, (dim,), ordered=True)
     algorithm: Algorithm = "rows" if lanes.inner == 1 else "columns"
-    cut = _cut(lanes, algorithm, parts)
+    chunks = domain.chunked(algorithm)
+    four = lanes.length % 4 == 0 if algorithm == "rows" else chunks is not None and lanes.inner % 4 == 0
+    # Lanes of a packed dtype that share words: accumulators come first and are packed after.
+    settle = word_kind(dtype).lanes > 1 and not four
+    cut = _cut(lanes, algorithm, lanes.count // 4 if four and algorithm == "columns" else lanes.count, parts)
     if cut < lanes.length:
         launches, scratch = fold_launches(
             what, [dtype], domain, None, device, (0,), (), 2, None, None, (), cut
         )  # accumulators [parts, lanes], operand 2
     else:
         launches, scratch = [], []
-    chunks = domain.chunked(algorithm)
-    four = lanes.length % 4 == 0 if algorithm == "rows" else chunks is not None and lanes.inner % 4 == 0
-    # Lanes of a packed dtype that share words: accumulators come first and are packed after.
-    settle = word_kind(dtype).lanes > 1 and not four
     if settle:
         scratch.append(layout.size * what.bytes)
     target = 1 + len(scratch) if settle else 1
@@ -70,17 +70,18 @@ def scan_plan(
     return Plan(operation, 1, (out,), tuple(launches), tuple(scratch))
 
 
-def _cut(lanes: Lanes, algorithm: Algorithm, parts: int | None) -> int:
-    """How many elements of a lane one part has; all of them when lanes are many enough."""
+def _cut(lanes: Lanes, algorithm: Algorithm, walkers: int, parts: int | None) -> int:
+    """How many elements of a lane one part has; all of them when walkers (rows, or invocations) are many enough."""
     length = lanes.length
     if algorithm == "rows":
         blocks = -(-length // BLOCK)
         if parts is None:
-            wanted = ENOUGH_GROUPS // lanes.count if blocks > 4 else 1
-            parts = max(1, min(wanted, blocks // 2, MAX_PARTS), -(-blocks // MAX_BLOCKS))
+            wanted = ENOUGH_GROUPS // walkers if blocks > 4 else 1
+            parts = max(1, min(wanted, blocks // 2), -(-blocks // MAX_BLOCKS))
         return -(-blocks // min(parts, blocks)) * BLOCK
     if parts is None:
-        parts = max(1, min(ENOUGH_COLUMNS // lanes.count, length // 64, MAX_PARTS))
+        wanted = 1 if walkers >= ENOUGH_COLUMNS // 4 else ENOUGH_COLUMNS // walkers
+        parts = max(1, min(wanted, length // 64, MAX_PARTS))
         parts = max(parts, -(-length // MAX_STEPS))
     return -(-length // (4 * parts)) * 4
 
@@ -103,7 +104,7 @@ def _scan(
     columns = 4 if algorithm == "columns" and four else 1
     parts = -(-lanes.length // cut)
 
-    team = min(WORKGROUP, _power(-(-lanes.length // 4)))
+    team = min(WORKGROUP, power(-(-lanes.length // 4)))
     per_group = WORKGROUP // team if algorithm == "rows" else WORKGROUP * columns
     groups = -(-lanes.count // per_group)
     fields = Fields()
@@ -119,13 +120,10 @@ def _scan(
     if parts > 1:
         prelude.raw_storage("totals", "array<A>")
         operands.append(2)
-        body.append(
-            "fn before(part: u32, o: u32) -> A {\n    var a = identity();\n"
-            "    for (var p = 0u; p < part; p++) {\n"
-            "        a = combine(a, totals[p * params.outputs + o]);\n    }\n    return a;\n}"
-        )
+        body.append("fn total(part: u32, o: u32) -> A { return totals[part * params.outputs + o]; }")
     else:
-        body.append("fn before(part: u32, o: u32) -> A { return identity(); }")
+        body.append("fn total(part: u32, o: u32) -> A { return identity(); }")
+    prelude.const("PARTED", parts > 1)
     if settle:
         prelude.raw_storage("out", "array<A>")
         body.append("fn write(i: u32, a: A) { out[i] = a; }")

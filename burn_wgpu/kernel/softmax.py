@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Literal
 
 from burn_wgpu.kernel.lanes import Apply, Lanes, register_row
-from burn_wgpu.kernel.reduce import WORKGROUP, Domain, Fold, fold_launches
+from burn_wgpu.kernel.reduce import Domain, Fold, fold_launches
 from burn_wgpu.shader.capability import Capability
 from burn_wgpu.shader.launch import Launch, Out, Plan
 from burn_wgpu.shader.prelude import words
@@ -37,13 +37,13 @@ def softmax_plan(
     if layout.size == 0:
         return Plan(mode, 1, (out,), ())
     taken = "fn taken(x: f32) -> f32 { return -x; }" if mode == "softmin" else "fn taken(x: f32) -> f32 { return x; }"
-    row = register_row(layout, dim, dtype) if algorithm != "lanes" else None
+    row = register_row(layout, dim, dtype, device) if algorithm != "lanes" else None
     assert row is not None or algorithm != "rows", "the rows do not fit in registers"
     if row is not None:
         row.fields.add("nan", _NAN)
         row.body.append(f"fn piece(base: u32, u: u32) -> R {{ return {'-' if mode == 'softmin' else ''}raw(base, u); }}")
         row.prelude.const("LOGARITHM", mode == "log_softmax")
-        key = row.key("softmax/rows", dtype, 8 * WORKGROUP)
+        key = row.key("softmax/rows", dtype, 8)
         grid = row.grid(device)
         return Plan(mode, 1, (out,), (Launch(key, (0, 1), words(grid[0], *row.fields.values), grid),))
 

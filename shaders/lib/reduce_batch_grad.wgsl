@@ -8,3 +8,4 @@ struct A {
 fn identity() -> A { return A(0.0, 0.0); }
 fn lift(x: V, g: f32, o: u32) -> A { return A(g, g * (x - load_mean(o))); }
 fn combine(a: A, b: A) -> A { return A(a.g + b.g, a.gx + b.gx); }
+fn append(a: A, b: A) -> A { return combine(a, b); }

@@ -3,7 +3,7 @@
 // A float's bits grow with its value if it is positive and shrink if it is negative; flipping makes one order of both.
 // Every NaN gets the largest key, so that it wins; 0 is below every key and serves as identity.
 fn is_nan_bits(b: u32) -> bool { return (b & 0x7fffffffu) > 0x7f800000u; }
-fn ordered(b: u32) -> u32 { return b ^ select(0x80000000u, 0xffffffffu, b >= 0x80000000u); }
+fn ordered(b: u32) -> u32 { return b ^ (bitcast<u32>(bitcast<i32>(b) >> 31u) | 0x80000000u); }
 fn unordered(k: u32) -> u32 { return k ^ select(0xffffffffu, 0x80000000u, k >= 0x80000000u); }
 fn high_key(x: f32) -> u32 {
     let b = bitcast<u32>(x);

@@ -13,3 +13,4 @@ fn combine(a: A, b: A) -> A {
     let delta = b.mean - a.mean;
     return A(a.mean + delta * share, a.squares + b.squares + delta * delta * (a.count * share), n);
 }
+fn append(a: A, b: A) -> A { return combine(a, b); }

@@ -21,3 +21,4 @@ fn combine(a: A, b: A) -> A {
     let s = select(fma(a.s, shrink, b.s), fma(b.s, shrink, a.s), a.m >= b.m);
     return A(max(a.m, b.m), select(s, -1.0, min(a.s, b.s) < 0.0));
 }
+fn append(a: A, b: A) -> A { return combine(a, b); }

@@ -6,6 +6,7 @@
 //! needs R, keep_at, piece, put, total, scale, shift, WORKGROUP, TEAM, PER
 //! use lib/reduce_registers
 
+const SIDE = min(TEAM, 16u);
 var<workgroup> sums: array<f32, WORKGROUP>;
 
 fn team_total(local: u32, mine: f32) -> f32 {
@@ -13,13 +14,20 @@ fn team_total(local: u32, mine: f32) -> f32 {
     workgroupBarrier(); // the sums of the call before have been read
     sums[local] = mine;
     workgroupBarrier();
-    for (var s = TEAM / 2u; s > 0u; s = s / 2u) {
-        if (lane < s) {
-            sums[local] += sums[local + s];
+    // TEAM → SIDE → 1: barriers cost more than reads.
+    if (lane < SIDE && TEAM > SIDE) {
+        var part = mine;
+        for (var s = SIDE; s < TEAM; s += SIDE) {
+            part += sums[local + s];
         }
-        workgroupBarrier();
+        sums[local] = part;
     }
-    return sums[local - lane];
+    workgroupBarrier();
+    var sum = 0.0;
+    for (var s = 0u; s < SIDE; s++) {
+        sum += sums[local - lane + s];
+    }
+    return sum;
 }
 
 @compute @workgroup_size(WORKGROUP)

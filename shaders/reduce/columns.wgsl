@@ -3,7 +3,7 @@
 // A workgroup is a strip of TX columns of COLS outputs each and TY rows, which a tree in workgroup memory joins. With
 // several parts, part p folds rows [p·span, (p+1)·span) into partial results. COLS is 4 (then LANES too) or 1.
 //
-// A, identity and combine come from a fold: lib/reduce_*.wgsl.
+// A, identity, combine and append (combine for a later element) come from a fold: lib/reduce_*.wgsl.
 //
 //! needs keep_at, cells, sink, WORKGROUP, TX, COLS, LANES
 
@@ -30,13 +30,13 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let r = cells(base, j + 2u * TY, column);
         let s = cells(base, j + 3u * TY, column);
         for (var k = 0u; k < COLS; k++) {
-            acc[k] = combine(acc[k], combine(combine(p[k], q[k]), combine(r[k], s[k])));
+            acc[k] = append(acc[k], append(append(p[k], q[k]), append(r[k], s[k])));
         }
     }
     for (; j < end; j += TY) {
         let p = cells(base, j, column);
         for (var k = 0u; k < COLS; k++) {
-            acc[k] = combine(acc[k], p[k]);
+            acc[k] = append(acc[k], p[k]);
         }
     }
     for (var k = 0u; k < COLS; k++) {

@@ -1,13 +1,14 @@
 // out[o] = combine over u of unit(o, u): a team of TEAM invocations folds one output, neighbours read side by side.
 //
-// A workgroup holds WORKGROUP / TEAM teams. A team folds LANES outputs one after another, so that one invocation owns
-// whole words of a packed output. With several parts, part p folds units [p·span, (p+1)·span) into partial results.
+// A workgroup holds WORKGROUP / TEAM teams. A team folds LANES outputs, so that one invocation owns whole words of a
+// packed output. Invocations meet in two steps, TEAM → SIDE → 1, since barriers cost more than reads. With several parts, part p folds units [p·span, (p+1)·span) into partial results.
 //
-// A, identity and combine come from a fold: lib/reduce_*.wgsl.
+// A, identity, combine and append (combine for a later element) come from a fold: lib/reduce_*.wgsl.
 //
 //! needs keep_at, unit, sink, WORKGROUP, TEAM, LANES
 
-var<workgroup> team: array<A, WORKGROUP>;
+const SIDE = min(TEAM, 16u);
+var<workgroup> team: array<A, WORKGROUP * LANES>;
 
 fn fold_row(o: u32, begin: u32, end: u32) -> A {
     let base = keep_at(o);
@@ -22,13 +23,13 @@ fn fold_row(o: u32, begin: u32, end: u32) -> A {
         let q = unit(base, u + TEAM, o);
         let r = unit(base, u + 2u * TEAM, o);
         let s = unit(base, u + 3u * TEAM, o);
-        a = combine(a, p);
-        b = combine(b, q);
-        c = combine(c, r);
-        d = combine(d, s);
+        a = append(a, p);
+        b = append(b, q);
+        c = append(c, r);
+        d = append(d, s);
     }
     for (; u < end; u += TEAM) {
-        a = combine(a, unit(base, u, o));
+        a = append(a, unit(base, u, o));
     }
     return combine(combine(a, b), combine(c, d));
 }
@@ -42,20 +43,31 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let first = (block * (WORKGROUP / TEAM) + local / TEAM) * LANES;
     let begin = part * params.span;
     let end = min(begin + params.span, params.units);
-    var results: array<A, LANES>;
     for (var k = 0u; k < LANES; k++) {
-        team[local] = fold_row(min(first + k, params.outputs - 1u), begin + lane, end);
-        workgroupBarrier();
-        for (var s = TEAM / 2u; s > 0u; s = s / 2u) {
-            if (lane < s) {
-                team[local] = combine(team[local], team[local + s]);
-            }
-            workgroupBarrier();
-        }
-        results[k] = team[local - lane];
-        workgroupBarrier();
+        team[k * WORKGROUP + local] = fold_row(min(first + k, params.outputs - 1u), begin + lane, end);
     }
+    workgroupBarrier();
+    if (lane < SIDE) {
+        for (var k = 0u; k < LANES; k++) {
+            let here = k * WORKGROUP + local;
+            var a = team[here];
+            for (var s = SIDE; s < TEAM; s += SIDE) {
+                a = combine(a, team[here + s]);
+            }
+            team[here] = a;
+        }
+    }
+    workgroupBarrier();
     if (lane == 0u && first < params.outputs && part < params.parts) {
+        var results: array<A, LANES>;
+        for (var k = 0u; k < LANES; k++) {
+            let here = k * WORKGROUP + local;
+            var a = team[here];
+            for (var s = 1u; s < SIDE; s++) {
+                a = combine(a, team[here + s]);
+            }
+            results[k] = a;
+        }
         sink(part, first / LANES, results);
     }
 }

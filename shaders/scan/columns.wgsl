@@ -2,7 +2,7 @@
 //
 // With several parts, part p of a lane does elements [p·span, (p+1)·span) and begins with the totals of the parts before.
 //
-//! needs keep_at, cells, place, before, WORKGROUP, COLS
+//! needs keep_at, cells, place, total, PARTED, WORKGROUP, COLS
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
@@ -13,7 +13,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let base = keep_at(column);
         var carry: array<A, COLS>;
         for (var k = 0u; k < COLS; k++) {
-            carry[k] = before(part, column * COLS + k);
+            carry[k] = identity();
+            if (PARTED) {
+                for (var p = 0u; p < part; p++) {
+                    carry[k] = combine(carry[k], total(p, column * COLS + k));
+                }
+            }
         }
         let end = min(part * params.span + params.span, params.length);
         var j = part * params.span;

@@ -1,10 +1,11 @@
 // out[o, j] = combine over i ≤ j of x[o, i]: a team of TEAM invocations scans one row, four elements an invocation at a time.
 //
 // A workgroup holds WORKGROUP / TEAM rows; rows longer than 4·TEAM are walked block by block with a carry. With several
-// parts, part p of a row does elements [p·span, (p+1)·span) and begins with the totals of the parts before it.
+// parts, part p of a row does elements [p·span, (p+1)·span) and begins with the totals of the parts before it; a team is
+// then a whole workgroup.
 // Between invocations the scan is Hillis and Steele's.
 //
-//! needs keep_at, items, place, before, WORKGROUP, TEAM
+//! needs keep_at, items, place, total, PARTED, WORKGROUP, TEAM
 
 var<workgroup> team: array<A, WORKGROUP>;
 
@@ -18,7 +19,23 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let o = min(row, params.outputs - 1u);
     let live = row < params.outputs && part < params.parts;
     let base = keep_at(o);
-    var carry = before(min(part, params.parts - 1u), o);
+    var carry = identity();
+    if (PARTED) {
+        var mine = identity();
+        for (var p = local; p < min(part, params.parts); p += WORKGROUP) {
+            mine = combine(mine, total(p, o));
+        }
+        team[local] = mine;
+        workgroupBarrier();
+        for (var s = WORKGROUP / 2u; s > 0u; s = s / 2u) {
+            if (local < s) {
+                team[local] = combine(team[local], team[local + s]);
+            }
+            workgroupBarrier();
+        }
+        carry = team[0];
+        workgroupBarrier();
+    }
     let begin = part * params.span;
     let end = min(begin + params.span, params.length);
     for (var b = begin; b < end; b += 4u * TEAM) {

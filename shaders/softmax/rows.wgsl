@@ -6,6 +6,7 @@
 //! needs R, keep_at, piece, put, peak, total, LOGARITHM, WORKGROUP, TEAM, PER
 //! use lib/reduce_key, lib/reduce_registers
 
+const SIDE = min(TEAM, 16u);
 var<workgroup> peaks: array<u32, WORKGROUP>;
 var<workgroup> sums: array<f32, WORKGROUP>;
 
@@ -27,13 +28,18 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     peaks[local] = top;
     workgroupBarrier();
-    for (var s = TEAM / 2u; s > 0u; s = s / 2u) {
-        if (lane < s) {
-            peaks[local] = max(peaks[local], peaks[local + s]);
+    // TEAM → SIDE → 1: barriers cost more than reads.
+    if (lane < SIDE && TEAM > SIDE) {
+        for (var s = SIDE; s < TEAM; s += SIDE) {
+            top = max(top, peaks[local + s]);
         }
-        workgroupBarrier();
+        peaks[local] = top;
     }
-    let best = peaks[local - lane];
+    workgroupBarrier();
+    var best = 0u;
+    for (var s = 0u; s < SIDE; s++) {
+        best = max(best, peaks[local - lane + s]);
+    }
     // Strictly between the keys of −∞ and +∞.
     let finite = best > 0x007fffffu && best < 0xff800000u;
     let m = from_high_key(best);
@@ -48,18 +54,23 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     sums[local] = sum;
     workgroupBarrier();
-    for (var s = TEAM / 2u; s > 0u; s = s / 2u) {
-        if (lane < s) {
-            sums[local] += sums[local + s];
+    if (lane < SIDE && TEAM > SIDE) {
+        for (var s = SIDE; s < TEAM; s += SIDE) {
+            sum += sums[local + s];
         }
-        workgroupBarrier();
+        sums[local] = sum;
     }
-    let whole = sums[local - lane];
+    workgroupBarrier();
+    var whole = 0.0;
+    for (var s = 0u; s < SIDE; s++) {
+        whole += sums[local - lane + s];
+    }
     let subtract = log(whole);
+    let share = 1.0 / whole;
     if (row < params.outputs) {
         for (var k = 0u; k < PER; k++) {
             if (lane + k * TEAM < params.units) {
-                let r = select(v[k] / R(whole), v[k] - R(subtract), LOGARITHM);
+                let r = select(v[k] * R(share), v[k] - R(subtract), LOGARITHM);
                 put(o, lane + k * TEAM, select(R(bitcast<f32>(params.nan)), r, finite));
             }
         }
