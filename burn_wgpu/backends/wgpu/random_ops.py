@@ -54,8 +54,9 @@ def _draw(
 ) -> WgpuTensor:
     """Draws with the device's seed and call number, and counts the call."""
     shape = tuple(shape)
-    seed, call = device.seeds
-    device.seeds[1] = call + 1
+    with device.client.stream.lock:  # two threads must not draw the same call
+        seed, call = device.seeds
+        device.seeds[1] = call + 1
     scalars = words(seed, seed >> 32, call, call >> 32, *numbers)
     return run1(device, ("random", way, shape, dtype), lambda c: random_plan(way, shape, dtype, c), (), scalars)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from functools import partial
 from typing import Any
 
@@ -57,7 +58,7 @@ class WgpuDevice:
         self.default_limits = default_limits or os.environ.get("BURN_WGPU_DEFAULT_LIMITS") == "1"
         self.settings = DeviceSettings()
         self.plans: dict[Any, Any] = {}
-        self.seeds: list[int] = [0, 0]  # seed, calls since
+        self.seeds: list[int] = [secrets.randbits(64), 0]  # seed, calls since
         self._client: Client | None = None
 
     @property

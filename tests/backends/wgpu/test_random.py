@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -137,6 +138,21 @@ def test_seeds_and_calls(device: WgpuDevice) -> None:
     B.seed(device, 1)
     B.int_random((0, 3), Distribution.default(), device, dt.I32)
     assert draw() == second
+
+
+def test_a_device_that_nobody_seeded_draws_other_numbers_than_the_next() -> None:
+    first, second = (bits(B.float_random((4,), Distribution.default(), WgpuDevice(0), dt.F32)) for _ in range(2))
+    assert first != second
+
+
+def test_threads_draw_different_calls(device: WgpuDevice) -> None:
+    B.seed(device, 8)
+    with ThreadPoolExecutor(4) as pool:
+        tasks = [pool.submit(B.float_random, (16,), Distribution.default(), device, dt.F32) for _ in range(64)]
+        found = {bits(task.result()) for task in tasks}
+    assert len(found) == 64
+    B.seed(device, 8)
+    assert {bits(B.float_random((16,), Distribution.default(), device, dt.F32)) for _ in range(64)} == found
 
 
 def kolmogorov_smirnov(values: np.ndarray, cumulative: np.ndarray) -> float:
