@@ -33,11 +33,11 @@ fn float_is_nan(x: V) -> bool { return is_nan(x); }
 fn float_is_inf(x: V) -> bool { return is_inf(x); }
 
 // Comparisons by order keys: right for subnormal numbers that a driver flushes, and for NaN under fast math.
-fn float_equal(x: V, y: V) -> bool { return same(x, y); }
-fn float_not_equal(x: V, y: V) -> bool { return !same(x, y); }
-fn float_lower(x: V, y: V) -> bool { return less(x, y); }
-fn float_greater(x: V, y: V) -> bool { return less(y, x); }
-fn float_lower_equal(x: V, y: V) -> bool { return less(x, y) || same(x, y); }
-fn float_greater_equal(x: V, y: V) -> bool { return less(y, x) || same(x, y); }
+fn float_equal(x: V, y: V) -> bool { return equal_f32(x, y); }
+fn float_not_equal(x: V, y: V) -> bool { return !equal_f32(x, y); }
+fn float_lower(x: V, y: V) -> bool { return less_f32(x, y); }
+fn float_greater(x: V, y: V) -> bool { return less_f32(y, x); }
+fn float_lower_equal(x: V, y: V) -> bool { return less_f32(x, y) || equal_f32(x, y); }
+fn float_greater_equal(x: V, y: V) -> bool { return less_f32(y, x) || equal_f32(x, y); }
 
 fn float_mask_where(x: V, mask: bool, value: V) -> V { return select(x, value, mask); }

@@ -31,8 +31,8 @@ fn order_key(x: f32) -> i32 {
     let m = bitcast<i32>(magnitude(x));
     return select(m, -m, is_negative(x));
 }
-fn less(x: f32, y: f32) -> bool { return !is_nan(x) && !is_nan(y) && order_key(x) < order_key(y); }
-fn same(x: f32, y: f32) -> bool { return !is_nan(x) && !is_nan(y) && order_key(x) == order_key(y); }
+fn less_f32(x: f32, y: f32) -> bool { return !is_nan(x) && !is_nan(y) && order_key(x) < order_key(y); }
+fn equal_f32(x: f32, y: f32) -> bool { return !is_nan(x) && !is_nan(y) && order_key(x) == order_key(y); }
 
 // The larger and the smaller of two numbers; a NaN on either side wins.
 fn max_nan(x: f32, y: f32) -> f32 {
@@ -48,7 +48,7 @@ fn min_nan(x: f32, y: f32) -> f32 {
 fn pow2(n: i32) -> f32 { return bitcast<f32>(u32(n + 127) << 23u); }
 
 // x · 2^n for any n in [−252, 254], with gradual underflow where the device has it.
-fn scale(x: f32, n: i32) -> f32 {
+fn times_pow2(x: f32, n: i32) -> f32 {
     let first = clamp(n, -126, 127);
     return (x * pow2(first)) * pow2(n - first);
 }
@@ -147,7 +147,7 @@ fn exp_f32(x: f32) -> f32 {
     // compiler from adding the parts up again.
     let coarse = i32(fma(n, -0.693359375, bounded) * 1073741824.0);
     let r = fma(n, 2.12194440e-4, f32(coarse) * pow2(-30));
-    let result = scale(1.0 + (r + r * r * exp_tail(r)), i32(n));
+    let result = times_pow2(1.0 + (r + r * r * exp_tail(r)), i32(n));
     return select(result, x, is_nan(x));
 }
 
@@ -358,7 +358,7 @@ fn pow_positive(bits: u32, y: f32, whole: bool) -> f32 {
         r = -r;
     }
     let z = r * 0.693147181;
-    return scale(1.0 + (z + z * z * exp_tail(z)), clamp(n, -250, 250));
+    return times_pow2(1.0 + (z + z * z * exp_tail(z)), clamp(n, -250, 250));
 }
 
 // -------------------------------------------------------------------------------------- remainders of division
