@@ -10,7 +10,7 @@ from math import prod
 
 from burn_wgpu.kernel.reduce import WORKGROUP, Domain, Fields, power, units_each
 from burn_wgpu.shader.capability import Capability
-from burn_wgpu.shader.launch import Grid, KernelKey, Out, fold
+from burn_wgpu.shader.launch import Grid, KernelKey, fold
 from burn_wgpu.shader.prelude import Prelude, word_kind
 from burn_wgpu.std.dtype import DType
 from burn_wgpu.std.layout import Layout
@@ -195,5 +195,3 @@ class Apply:
 
     def grid(self, device: Capability) -> Grid:
         return fold(-(-self.chunks // (WORKGROUP * self.per_thread)), device)
-
-

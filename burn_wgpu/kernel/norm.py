@@ -84,9 +84,7 @@ def layer_norm_plan(
     return Plan("layer_norm", inputs, (out,), tuple(launches), tuple(scratch))
 
 
-def batch_norm_plan(
-    layout: Layout, dtype: DType, vectors: Sequence[DType], eps: float, device: Capability
-) -> Plan:
+def batch_norm_plan(layout: Layout, dtype: DType, vectors: Sequence[DType], eps: float, device: Capability) -> Plan:
     """(x − mean) / √(variance + eps) · gamma + beta per channel (axis 1).
 
     Operands: x, gamma, beta, mean, variance; `vectors` are the dtypes of the last four [C], which lie packed.
@@ -181,7 +179,10 @@ def _affine_grads(
 def _batch_apply(
     layout: Layout, dtype: DType, vectors: Sequence[DType], eps: float, device: Capability, operands: tuple[int, ...]
 ) -> Launch:
-    """The elementwise pass: operands x, mean, variance, gamma, beta, out; vectors: dtypes of gamma, beta, mean, variance."""
+    """The elementwise pass over operands x, mean, variance, gamma, beta, out.
+
+    vectors: the dtypes of gamma, beta, mean, variance.
+    """
     gamma, beta, mean, variance = vectors
     apply = Apply(layout, dtype)
     apply.owner_of_channels(layout)

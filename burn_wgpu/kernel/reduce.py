@@ -1,9 +1,9 @@
 """Reductions: any fold over any axes of any layout.
 
 The elements of a tensor are seen as (output o, place j along the reduced axes). Two kernels map them to invocations:
-`rows` (shaders/reduce/rows.wgsl) where neighbours along j lie side by side in memory, `columns` where neighbours along o
-do. When the outputs are too few to fill the device, or j too long for one loop, j is cut into parts whose accumulators a
-second launch of `columns` folds. Nothing depends on timing, so a plan gives the same bits on every run.
+`rows` (shaders/reduce/rows.wgsl) where neighbours along j lie side by side in memory, `columns` where neighbours along
+o do. When the outputs are too few to fill the device, or j too long for one loop, j is cut into parts whose
+accumulators a second launch of `columns` folds. Nothing depends on timing, so a plan gives the same bits on every run.
 
 A fold is a library file (lib/reduce_*.wgsl): an accumulator type A with identity, lift and combine.
 """
@@ -190,7 +190,9 @@ def fold_launches(
     if cut is not None:
         parts = -(-domain.length // cut)
     elif parts is None:
-        parts = _parts(units, walkers, -(-columns // per_group), lanes if algorithm == "rows" else 1, chunks is not None)
+        parts = _parts(
+            units, walkers, -(-columns // per_group), lanes if algorithm == "rows" else 1, chunks is not None
+        )
     parts = max(1, min(parts, units))
     span = -(-units // parts)
     if cut is not None:
@@ -256,7 +258,8 @@ def _second(
     prelude.text(what.text)
     body = [
         "fn keep_at(i: u32) -> u32 { return i; }",
-        "fn cells(base: u32, j: u32, o: u32) -> array<A, 1> { return array<A, 1>(partial[j * params.outputs + base]); }",
+        "fn cells(base: u32, j: u32, o: u32) -> array<A, 1> {\n"
+        "    return array<A, 1>(partial[j * params.outputs + base]);\n}",
     ]
     key = _finish(prelude, fields, body, what, "columns", across, 1, results, lanes)
     grid = fold(groups, device)
@@ -486,9 +489,7 @@ def _neutral(operation: str, how: str, layout: Layout, axes: Sequence[int], dtyp
     if how == "mean" and dtype.is_float:
         return float("nan")
     axis = next(a for a in axes if layout.shape[a] == 0)
-    raise ShapeError(
-        f"{operation}: axis {axis} of shape {list(layout.shape)} has size 0; it must have an element"
-    )
+    raise ShapeError(f"{operation}: axis {axis} of shape {list(layout.shape)} has size 0; it must have an element")
 
 
 def fill_launches(out: Out, value: float, operand: int, device: Capability) -> tuple[Launch, ...]:

@@ -1,8 +1,8 @@
 """Running sums, products, maxima and minima along any axis: reduce, then scan.
 
 Lanes that are rows of the output are scanned by teams (shaders/scan/rows.wgsl), other lanes by one invocation for each
-column or four of them (columns.wgsl). Lanes that are long where lanes are few are cut into parts: one launch folds every
-part, the next scans the parts and begins each with the totals before it. No workgroup waits for another.
+column or four of them (columns.wgsl). Lanes that are long where lanes are few are cut into parts: one launch folds
+every part, the next scans the parts and begins each with the totals before it. No workgroup waits for another.
 """
 
 from __future__ import annotations
@@ -172,14 +172,10 @@ def _row_access(chunked: bool, four: bool) -> str:
             "item(base, j), item(base, j + 1u), item(base, j + 2u), item(base, j + 3u)); }"
         )
     if four:
-        place = (
-            "fn place(o: u32, j: u32, a: array<A, 4>) { store4_out((o * params.length + j) >> 2u, values(a)); }"
-        )
+        place = "fn place(o: u32, j: u32, a: array<A, 4>) { store4_out((o * params.length + j) >> 2u, values(a)); }"
     else:
         writes = "\n".join(f"    if (j + {k}u < params.length) {{ write(i + {k}u, a[{k}]); }}" for k in range(4))
-        place = (
-            "fn place(o: u32, j: u32, a: array<A, 4>) {\n    let i = o * params.length + j;\n" + writes + "\n}"
-        )
+        place = "fn place(o: u32, j: u32, a: array<A, 4>) {\n    let i = o * params.length + j;\n" + writes + "\n}"
     return items + "\n" + place
 
 

@@ -41,7 +41,9 @@ def softmax_plan(
     assert row is not None or algorithm != "rows", "the rows do not fit in registers"
     if row is not None:
         row.fields.add("nan", _NAN)
-        row.body.append(f"fn piece(base: u32, u: u32) -> R {{ return {'-' if mode == 'softmin' else ''}raw(base, u); }}")
+        row.body.append(
+            f"fn piece(base: u32, u: u32) -> R {{ return {'-' if mode == 'softmin' else ''}raw(base, u); }}"
+        )
         row.prelude.const("LOGARITHM", mode == "log_softmax")
         key = row.key("softmax/rows", dtype, 8)
         grid = row.grid(device)

@@ -415,7 +415,9 @@ def test_more_workgroups_than_one_axis_of_the_grid_holds(algorithm: Any, device:
     for parts in (1, 3):
         got = run(
             device, ("small grid", algorithm, parts),
-            lambda c, p=parts: reduce_plan("test", "sum", tensor.layout, dt.F32, (dim,), small, dt.F32, None, algorithm, p),
+            lambda c, p=parts: reduce_plan(
+                "test", "sum", tensor.layout, dt.F32, (dim,), small, dt.F32, None, algorithm, p
+            ),
             (tensor,),
         )[0]  # fmt: skip
         close(down(got), expected("sum", values, dim, dt.F32), dt.F32, 200)
