@@ -7,7 +7,7 @@ and is reported (`shader/fault.py`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from burn_wgpu.kernel.walk import Numbers, walk_axes
@@ -16,6 +16,7 @@ from burn_wgpu.shader.capability import Capability
 from burn_wgpu.shader.fault import FAULT_OPERAND
 from burn_wgpu.shader.launch import KernelKey, Launch, Out, Plan, fold
 from burn_wgpu.shader.prelude import RAW64, Prelude, word_kind
+from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.dtype import DType
 from burn_wgpu.std.layout import Layout, Shape, collapse_together
 
@@ -194,3 +195,22 @@ def _with(values: Shape, dim: int, value: int) -> list[int]:
     changed = list(values)
     changed[dim] = value
     return changed
+
+
+def variants(device: Capability) -> Iterator[Plan]:
+    """Every unit and index dtype; one and several axes, contiguous and not."""
+    for dtype in (dt.U8, dt.F16, dt.F32, dt.F64):
+        for width in (1, 3, 4, 8, 16):
+            yield gather_plan(
+                "embedding", embedding_places(Layout.dense((5, width)), Layout.dense((2, 3))), dtype, dt.I32, device
+            )
+        for count in (1, 1 << 20):
+            places = gather_places(0, Layout.dense((5, 6)).swap_dims(0, 1), Layout.dense((count, 3)))
+            yield gather_plan("gather", places, dtype, dt.I64, device)
+    for index_dtype in dt.INTS:
+        yield gather_plan(
+            "select", select_places(Layout.dense((4, 5, 6)), 1, Layout.dense((7,))), dt.F32, index_dtype, device
+        )
+    for k in range(4):
+        places = gather_nd_places(Layout.dense((4, 5, 6)), Layout.dense((7, 2, k)))
+        yield gather_plan("gather_nd", places, dt.F32, dt.I32, device)

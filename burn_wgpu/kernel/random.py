@@ -6,12 +6,14 @@ All numbers of a distribution are open scalars: the plan depends on the kind, th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 from burn_wgpu.kernel.map import WORKGROUP
 from burn_wgpu.shader.capability import Capability
 from burn_wgpu.shader.launch import KernelKey, Launch, Out, Plan, fold
 from burn_wgpu.shader.prelude import Prelude, raw_kind, words
+from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.dtype import DType
 from burn_wgpu.std.layout import Shape
 
@@ -28,6 +30,8 @@ SCALARS: dict[str, dict[str, str]] = {
 }
 """What the caller appends after seed_low, seed_high, call_low, call_high."""
 
+FLOAT_WAYS: tuple[Way, ...] = ("uniform", "bernoulli", "normal")
+INT_WAYS: tuple[Way, ...] = ("bernoulli", "normal", "short", "word", "wide")
 _LANES = "xyzw"
 
 
@@ -94,3 +98,11 @@ def _range(prelude: Prelude, dtype: DType) -> None:
     prelude.const("MOST", float(most))
     prelude.const("LEAST_BITS", least >> shift & 0xFFFFFFFF)
     prelude.const("MOST_BITS", most >> shift & 0xFFFFFFFF)
+
+
+def variants(device: Capability) -> Iterator[Plan]:
+    """Every way to draw every dtype that it can give, for a few elements and for many."""
+    for count in (5, 1 << 20):
+        for dtype in (*dt.FLOATS, *dt.INTS):
+            for way in FLOAT_WAYS if dtype.is_float else INT_WAYS:
+                yield random_plan(way, (count,), dtype, device)

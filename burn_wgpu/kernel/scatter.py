@@ -14,6 +14,7 @@ Assign keeps the last of several values. Sums of halves run in f32 and are round
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
@@ -25,6 +26,7 @@ from burn_wgpu.shader.capability import Capability
 from burn_wgpu.shader.fault import FAULT_OPERAND
 from burn_wgpu.shader.launch import KernelKey, Launch, Out, Plan, fold
 from burn_wgpu.shader.prelude import RAW64, Prelude, WordKind, raw_kind, word_kind
+from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.dtype import U32, DType
 from burn_wgpu.std.layout import Layout, Shape, contiguous_strides
 
@@ -388,3 +390,23 @@ def _blocks_launch(
         "index/blocks", prelude.build(), tuple(prelude.uses), prelude.bindings, 0, WORKGROUP, frozenset(), trusted=True
     )
     return Launch(key, operands, params, grid)
+
+
+def variants(device: Capability) -> Iterator[Plan]:
+    """Every update of every dtype, both ways, with and without a tensor to start from."""
+    for entries in (FEW_CANDIDATES, 9000):
+        shape, index, grid = (2000, 40), Layout.dense((entries,)), Layout.dense((entries, 40))
+        rows = select_assign_places(shape, 0, index, grid)
+        for dtype in (dt.F32, dt.F16, dt.BF16, dt.F64, *dt.INTS, dt.BOOL_U8, dt.BOOL_U32):
+            for update in IndexingUpdateOp:
+                if dtype is not dt.F64 or update is IndexingUpdateOp.ASSIGN:
+                    yield scatter_plan("select_assign", rows, False, dtype, dt.I32, update, device)
+        add = IndexingUpdateOp.ADD
+        for index_dtype in dt.INTS:
+            yield scatter_plan("embedding_backward", rows, False, dt.F32, index_dtype, add, device, from_zeros=True)
+        yield scatter_plan("scatter", scatter_places(shape, 1, grid, grid), True, dt.F32, dt.I64, add, device)
+        smaller = Layout.dense((entries, 39))
+        yield scatter_plan("scatter", scatter_places(shape, 0, smaller, smaller), True, dt.F32, dt.I64, add, device)
+        for k in (1, 2):
+            places = scatter_nd_places(shape, Layout.dense((entries, k)))
+            yield scatter_plan("scatter_nd", places, False, dt.F32, dt.I32, add, device)

@@ -11,11 +11,14 @@ scan, no second algorithm for 64 bits, and no order of workgroups.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from burn_wgpu.kernel.index import Axis, Picked, gather_launch
 from burn_wgpu.kernel.walk import Numbers, Steps, narrow_launch, walk
 from burn_wgpu.shader.capability import Capability
 from burn_wgpu.shader.launch import KernelKey, Launch, Out, Plan, fold
 from burn_wgpu.shader.prelude import Prelude, raw_kind
+from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.dtype import BF16, F16, U32, DType
 from burn_wgpu.std.layout import Layout
 
@@ -223,3 +226,18 @@ def _merge_launch(
     )
     assert source[1] is not None
     return Launch(key, (source[0], source[1], *[o for o in to if o is not None]), params, grid)
+
+
+def variants(device: Capability) -> Iterator[Plan]:
+    """Every dtype in one tile and in several; every tile size; every index dtype."""
+    for dtype in (*dt.FLOATS, *dt.INTS):
+        for n in (100, 9000):
+            layout = Layout.dense((3, n))
+            yield sort_plan("sort_with_indices", layout, dtype, 1, n, True, device, True, dt.I32)
+            yield sort_plan("topk", layout, dtype, 1, 5, True, device, True, None)
+    n = SHORTEST_TILE
+    while n <= LONGEST_TILE:
+        yield sort_plan("argsort", Layout.dense((n, 2, 3)), dt.F32, 0, n, False, device, False, dt.I64)
+        n *= 2
+    for index_dtype in dt.INTS:
+        yield sort_plan("argsort", Layout.dense((3, 50)), dt.F32, 1, 50, False, device, False, index_dtype)

@@ -6,13 +6,13 @@ stride per axis and a place to start from.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from burn_wgpu.kernel.map import MAX_PARAM_WORDS, Function, Operand, map_plan
 from burn_wgpu.shader.capability import Capability
 from burn_wgpu.shader.launch import Launch, Out, Plan
 from burn_wgpu.shader.prelude import Prelude, raw_kind, words
-from burn_wgpu.std.dtype import U32, DType
+from burn_wgpu.std.dtype import U8, U16, U32, U64, DType
 from burn_wgpu.std.layout import Layout, collapse_together
 
 _VECTOR = {1: "u32", 2: "vec2<u32>", 3: "vec3<u32>", 4: "vec4<u32>"}
@@ -110,3 +110,11 @@ def narrow_launch(count: int, target: DType, source: int, to: int, device: Capab
     assert plan is not None and len(plan.launches) == 1
     made = plan.launches[0]
     return Launch(made.key, (source, to), made.params, made.grid)
+
+
+def variants(device: Capability) -> Iterator[Plan]:
+    """Numbers narrowed to every size of an int dtype."""
+    for dtype in (U8, U16, U32, U64):
+        steps = Steps(1, [Out.of((9,), dtype)])
+        steps.launch(narrow_launch(9, dtype, 0, steps.output(0), device))
+        yield steps.plan("narrow")

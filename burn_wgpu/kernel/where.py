@@ -5,10 +5,13 @@ The host reads only the total, because the result's shape depends on it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from burn_wgpu.kernel.walk import Numbers, Steps, narrow_launch
 from burn_wgpu.shader.capability import Capability
 from burn_wgpu.shader.launch import KernelKey, Launch, Out, Plan, fold
 from burn_wgpu.shader.prelude import Prelude, raw_kind, words
+from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.dtype import U32, DType
 from burn_wgpu.std.layout import Shape
 
@@ -119,3 +122,14 @@ def _launch(
         trusted=True,
     )  # fmt: skip
     return Launch(key, operands, params, grid)
+
+
+def variants(device: Capability) -> Iterator[Plan]:
+    """Masks of both storages, ranks up to 4, every dtype of coordinates and of ranges."""
+    for dtype in (dt.BOOL_U8, dt.BOOL_U32):
+        yield count_plan(9000, dtype, device)
+        for rank in (1, 2, 3, 4):
+            yield where_plan((5,) * rank, 7, dtype, dt.I32, device)
+    for out_dtype in dt.INTS:
+        yield where_plan((5, 6), 7, dt.BOOL_U8, out_dtype, device)
+        yield arange_plan(9, out_dtype, device)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from burn_wgpu.kernel.random import SCALARS, random_plan
+from burn_wgpu.kernel.random import FLOAT_WAYS, INT_WAYS, SCALARS, Way, random_plan
 from burn_wgpu.shader.capability import Capability
 from burn_wgpu.shader.compose import compose
 from burn_wgpu.shader.launch import check
 from burn_wgpu.std import dtype as dt
 
 DEFAULT = Capability()  # WebGPU's own limits
-INT_WAYS = ["bernoulli", "normal", "short", "word", "wide"]
-FLOAT_WAYS = ["uniform", "bernoulli", "normal"]
 
 
 @pytest.mark.parametrize(
@@ -20,8 +18,8 @@ FLOAT_WAYS = ["uniform", "bernoulli", "normal"]
     [(w, k) for w in INT_WAYS for k in dt.INTS] + [(w, k) for w in FLOAT_WAYS for k in dt.FLOATS],
     ids=str,
 )
-def test_every_way_and_dtype_composes_within_the_default_limits(way: str, kind: dt.DType) -> None:
-    plan = random_plan(way, (3, 5), kind, DEFAULT)  # type: ignore[arg-type]  # the parameters are the ways
+def test_every_way_and_dtype_composes_within_the_default_limits(way: Way, kind: dt.DType) -> None:
+    plan = random_plan(way, (3, 5), kind, DEFAULT)
     check(plan, DEFAULT)
     (launch,) = plan.launches
     assert not launch.key.features
