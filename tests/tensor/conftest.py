@@ -1,4 +1,4 @@
-"""The devices that tensor tests run on, and how a function that the wgpu backend lacks shows: as a skip with its name."""
+"""The devices that tensor tests run on; what the wgpu backend lacks shows as a skip with the name of the function."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def rng() -> np.random.Generator:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-    """`skip_missing`: a test on wgpu that needs a function which that backend lacks is skipped, and the summary says so."""
+    """`skip_missing`: a test that needs a function which the wgpu backend lacks is skipped, and the summary says so."""
     try:
         return (yield)
     except NotImplementedByBackend as missing:
