@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from burn_wgpu.kernel.reduce import WORKGROUP, Domain, Fields, power, units_each
+from burn_wgpu.kernel.reduce import WORKGROUP, Domain, Fields, power
 from burn_wgpu.shader.capability import Capability
 from burn_wgpu.shader.launch import Grid, KernelKey, fold
 from burn_wgpu.shader.prelude import Prelude, word_kind
@@ -46,7 +46,7 @@ class Register:
         self.chunked = chunked
         self.units = domain.length
         self.outputs = domain.outputs
-        self.team = min(_largest(device), power(-(-self.units // units_each(dtype))))
+        self.team = min(_largest(device), power(-(-self.units // 4)))
         self.per = -(-self.units // self.team)
         self.workgroup = max(WORKGROUP, self.team)
         self.groups = -(-self.outputs // (self.workgroup // self.team))

@@ -178,7 +178,9 @@ def fold_launches(
 
     # Shape of a workgroup, in outputs (or columns of four) by units.
     if algorithm == "rows":
-        across = min(WORKGROUP, power(-(-units // units_each(kinds[0]))))  # a team
+        # A team. Positions cost more instructions, and so fewer invocations that meet; halves are half as many bytes.
+        each = 8 if what.ordered or word_kind(kinds[0]).lanes > 1 else 4
+        across = min(WORKGROUP, power(-(-units // each)))
         per_group = WORKGROUP // across
         walkers = across
     else:
@@ -343,11 +345,6 @@ def _parts(units: int, walkers: int, groups: int, lanes: int, chunked: bool) -> 
 def _lanes(results: Sequence[Result]) -> int:
     """Outputs that one invocation must own so that it owns whole words of every result."""
     return max(word_kind(result.kind).lanes for result in results)
-
-
-def units_each(kind: DType | WordKind) -> int:
-    """Chunks of a row that one invocation takes: 64 bytes keep enough loads on their way."""
-    return 8 if word_kind(kind).lanes > 1 else 4
 
 
 def power(n: int) -> int:

@@ -39,20 +39,18 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let base = keep_at(o);
     var v: array<R, PER>;
     var sum = 0.0;
+    // Every load is on its way before the first is used, so none stands behind a branch.
     for (var k = 0u; k < PER; k++) {
-        v[k] = R(0.0);
-        if (lane + k * TEAM < params.units) {
-            v[k] = piece(base, lane + k * TEAM);
-            sum += total(v[k]);
-        }
+        v[k] = piece(base, min(lane + k * TEAM, params.units - 1u));
+    }
+    for (var k = 0u; k < PER; k++) {
+        sum += select(0.0, total(v[k]), lane + k * TEAM < params.units);
     }
     let mean = team_total(local, sum) / params.count;
     var squares = 0.0;
     for (var k = 0u; k < PER; k++) {
-        if (lane + k * TEAM < params.units) {
-            v[k] = v[k] - R(mean);
-            squares += total(v[k] * v[k]);
-        }
+        v[k] = v[k] - R(mean);
+        squares += select(0.0, total(v[k] * v[k]), lane + k * TEAM < params.units);
     }
     let inverse = 1.0 / sqrt(team_total(local, squares) / params.count + params.eps);
     if (row < params.outputs) {

@@ -19,12 +19,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let base = keep_at(o);
     var v: array<R, PER>;
     var top = 0u;
+    // Every load is on its way before the first is used, so none stands behind a branch.
     for (var k = 0u; k < PER; k++) {
-        v[k] = R(0.0);
-        if (lane + k * TEAM < params.units) {
-            v[k] = piece(base, lane + k * TEAM);
-            top = max(top, peak(v[k]));
-        }
+        v[k] = piece(base, min(lane + k * TEAM, params.units - 1u));
+    }
+    for (var k = 0u; k < PER; k++) {
+        top = max(top, peak(v[k])); // twice the last piece does no harm
     }
     peaks[local] = top;
     workgroupBarrier();
@@ -45,12 +45,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let m = from_high_key(best);
     var sum = 0.0;
     for (var k = 0u; k < PER; k++) {
-        if (lane + k * TEAM < params.units) {
-            let d = v[k] - R(m);
-            let e = exp(d);
-            sum += total(e);
-            v[k] = select(e, d, LOGARITHM);
-        }
+        let d = v[k] - R(m);
+        let e = exp(d);
+        sum += select(0.0, total(e), lane + k * TEAM < params.units);
+        v[k] = select(e, d, LOGARITHM);
     }
     sums[local] = sum;
     workgroupBarrier();

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from burn_wgpu.backends.wgpu.movement_ops import stored
 from burn_wgpu.backends.wgpu.run import run, run1
 from burn_wgpu.backends.wgpu.tensor import WgpuTensor
 from burn_wgpu.contract.defaults.order import index_dtype
@@ -15,7 +16,7 @@ def _reduce(
     operation: str, how: str, tensor: WgpuTensor, axes: tuple[int, ...] | None, out: DType | None = None
 ) -> WgpuTensor:
     """Along axes, or of the whole tensor; in the tensor's dtype unless `out` says otherwise."""
-    layout, dtype, target = tensor.layout, tensor.dtype, out or tensor.dtype
+    layout, dtype, target = tensor.layout, tensor.dtype, stored(out or tensor.dtype)
     return run1(
         tensor.device,
         (operation, layout, dtype, axes, target),

@@ -337,6 +337,7 @@ def test_any_counts_nan_and_not_negative_zero(device: WgpuDevice) -> None:
     tensor = up(np.array([[0.0, -0.0], [0.0, NAN]]), dt.F32, device)
     assert down(B.float_any_dim(tensor, 1, dt.BOOL_U32)).ravel().tolist() == [False, True]
     assert down(B.float_all_dim(tensor, 1, dt.BOOL_U32)).ravel().tolist() == [False, False]
+    assert B.float_any(tensor, dt.BOOL).dtype is dt.BOOL_U8
 
 
 # -------------------------------------------------------------------------------------------------------------- empty
