@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+from heapq import heappop
 from typing import Any
 
 from burn_wgpu.runtime import provider
@@ -162,7 +163,7 @@ class Task:
                 stream.check(*inputs)
             step = self.steps[0]
             free = self.free[0]
-            lease = Lease(free.pop() if free else pool.take(self.sizes[0]), pool, pool.batch)
+            lease = Lease(pool.alive[heappop(free)] if free else pool.take(self.sizes[0]), pool, pool.batch)
             uid = lease.block.uid  # type: ignore[union-attr]  # it has one
             slot = step.slot or client.params.kept(step.params + scalars)
             n = len(inputs)
@@ -210,7 +211,7 @@ class Task:
             for i, lease in enumerate(outputs):
                 if lease.block is None:
                     free = self.free[i]
-                    lease.block = free.pop() if free else pool.take(self.sizes[i])
+                    lease.block = pool.alive[heappop(free)] if free else pool.take(self.sizes[i])
             first = len(outputs)
             scratch = [Lease(pool.take(size), pool, pool.batch) for size in self.sizes[first:]]
             blocks: list[Any] = [lease.block for lease in (*inputs, *outputs, *scratch)]

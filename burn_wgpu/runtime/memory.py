@@ -1,16 +1,19 @@
 """Pooled GPU buffers.
 
 A `Block` is a GPU buffer of a size class that lives until the pool is trimmed. A `Lease` is one tensor's claim on a
-block; when its last reference dies the block goes to the end of its class's free list and is handed out again first
-(last in, first out), so that a loop meets the same few buffers and their bind groups again. One queue runs in order, so
+block; when its last reference dies the block's number goes to its class's heap of free ones, and the lowest is handed
+out first: what a loop gets then depends only on what it holds, so it meets the same few buffers and their bind groups
+again. (Last in, first out is a little faster, but the order of the free list is a state of its own: a training step
+came back to it after twelve rounds, a larger one would later.) One queue runs in order, so
 a block may be handed out before the GPU has run the dispatch that used it; only host writes must avoid that
-(`take_fresh`). Blocks are taken with the stream's lock held; a finalizer gives them back at any moment, by one append.
+(`take_fresh`). Blocks are taken with the stream's lock held; a finalizer gives them back at any moment, by one push.
 """
 
 from __future__ import annotations
 
 import gc
 import os
+from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Any
 
 from burn_wgpu.runtime import provider
@@ -69,7 +72,7 @@ class Lease:
         if block is not None:
             pool = self.pool
             block.freed = pool.batch
-            pool.free[block.size].append(block)
+            heappush(pool.free[block.size], block.uid)
 
 
 class Pool:
@@ -83,7 +86,7 @@ class Pool:
         self.adapter = adapter
         self.max_bytes = max_bytes
         self.max_binding = max_binding
-        self.free: dict[int, list[Block]] = {}
+        self.free: dict[int, list[int]] = {}  # size class → heap of numbers
         # Every block is held here too. A lease in a reference cycle (a traceback's frames) is finalized together with what
         # only it reaches: the block would come back to its free list with the buffer already released.
         self.alive: dict[int, Block] = {}
@@ -104,7 +107,7 @@ class Pool:
         """A block of this size class (see `size`), reused or new."""
         free = self.free.get(size)
         if free:
-            return free.pop()
+            return self.alive[heappop(free)]
         return self._create(size)
 
     def take_fresh(self, size: int) -> Block:
@@ -117,18 +120,20 @@ class Pool:
         if free:
             stream = self.stream
             if stream is not None and stream.encoder is not None:
-                for i, block in enumerate(free):
-                    if block.freed < self.batch:
-                        del free[i]
-                        return block
+                unused = [uid for uid in free if self.alive[uid].freed < self.batch]
+                if unused:
+                    uid = min(unused)
+                    free.remove(uid)
+                    heapify(free)
+                    return self.alive[uid]
                 if len(free) < _WRITTEN_RING and len(free) * size < _BIG:
                     return self._create(size)
                 stream.flush()
-            return free.pop()
+            return self.alive[heappop(free)]
         return self._create(size)
 
-    def reserve_class(self, size: int) -> list[Block]:
-        """The free list of a size class, for plans that keep it at hand."""
+    def reserve_class(self, size: int) -> list[int]:
+        """The heap of free blocks of a size class, for plans that keep it at hand."""
         return self.free.setdefault(size, [])
 
     def check(self, operation: str, size_bytes: int) -> None:
@@ -187,7 +192,7 @@ class Pool:
             dropped: set[int] = set()
             for size, free in list(self.free.items()):
                 while free:  # a finalizer may append meanwhile
-                    uid = free.pop().uid
+                    uid = free.pop()
                     del self.alive[uid]
                     dropped.add(uid)
                     self.reserved -= size
@@ -213,7 +218,9 @@ def _budget(software: bool) -> int | None:
         try:
             return int(text)
         except ValueError:
-            raise ArgumentError(f"BURN_WGPU_MEMORY_BUDGET: '{text}' is not a number of bytes; give an integer") from None
+            raise ArgumentError(
+                f"BURN_WGPU_MEMORY_BUDGET: '{text}' is not a number of bytes; give an integer"
+            ) from None
     if software and hasattr(os, "sysconf"):
         return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 0.9)
     return None

@@ -34,7 +34,9 @@ class Profiler:
             self.queries = device.create_query_set(type="timestamp", count=2 * _PAIRS)
             self.resolved = device.create_buffer(size=16 * _PAIRS, usage=QUERY_RESOLVE | COPY_SRC)
             native = provider.raw()
-            self.period_ns = 1.0 if native is None else float(native.lib.wgpuQueueGetTimestampPeriod(device.queue._internal))
+            self.period_ns = (
+                1.0 if native is None else float(native.lib.wgpuQueueGetTimestampPeriod(device.queue._internal))
+            )
 
     def measure(self, function: Callable[[], Any]) -> Duration:
         """The time of everything that `function` records, including what it submits; waits for it."""

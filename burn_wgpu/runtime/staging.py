@@ -147,7 +147,10 @@ class StagingRing:
                 time.sleep(min(waited / 16, _PAUSE_S))
         if staging.error is not None:
             raise staging.error
+        error = lost()
+        if error is not None:
+            raise error
         if staging.status != 1:
-            raise lost() or KernelError(
+            raise KernelError(
                 f"read: {self.adapter} could not map a staging buffer (status {staging.status}): {staging.message}"
             )

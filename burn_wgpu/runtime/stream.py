@@ -76,6 +76,7 @@ class Stream:
         self.faults = device.create_buffer(size=256, usage=STORAGE | COPY_SRC | COPY_DST)
         self.faults_dirty = False
         self._submitting = False
+        self._staged = 0  # bytes of uploads since the last submission
         self._fence: Staging | None = None
         self._fence_at = 0
         native = provider.raw()
@@ -271,7 +272,8 @@ class Stream:
         """Bytes of a C-contiguous buffer to the start of a block that no unsubmitted command uses (`take_fresh`).
 
         Pieces of 16 MiB, and a submission after as many bytes, of one tensor or of many: WebGPU holds a copy of every
-        host write until the next submission, so the host never holds a second whole copy.
+        host write until the device has taken it, so the host waits for the piece before the last one and never holds
+        a second whole copy.
         """
         view = memoryview(data).cast("B")
         size = view.nbytes
@@ -289,8 +291,8 @@ class Stream:
                         self.queue.write_buffer(block.gpu, start + whole, bytes(piece[whole:]).ljust(4, b"\0"))
                     self._staged += piece.nbytes
                     if self._staged >= PIECE:
-                        self.queue.submit([])
                         self._staged = 0
+                        self._throttle()
                     if progress is not None:
                         progress(piece.nbytes)
             except Exception as error:

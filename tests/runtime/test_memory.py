@@ -47,14 +47,13 @@ def test_a_class_is_never_larger_than_a_binding(bench) -> None:
 
 
 @pytest.mark.gpu
-def test_the_last_block_given_back_is_handed_out_first(bench) -> None:
-    first, second = bench.client.lease(1000), bench.client.lease(1000)
-    one, two = first.block.uid, second.block.uid
-    del first
-    del second
-    assert bench.client.lease(900).block.uid == two
-    third = bench.client.lease(900)
-    assert third.block.uid in (one, two)
+def test_the_free_block_with_the_lowest_number_is_handed_out_first(bench) -> None:
+    leases = [bench.client.lease(1000) for _ in range(5)]
+    numbers = [lease.block.uid for lease in leases]
+    for i in (3, 0, 4, 1):
+        leases[i] = None
+    again = [bench.client.lease(900) for _ in range(4)]
+    assert [lease.block.uid for lease in again] == [numbers[i] for i in (0, 1, 3, 4)]
 
 
 @pytest.mark.gpu

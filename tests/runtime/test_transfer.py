@@ -99,7 +99,9 @@ def test_an_upload_never_overwrites_what_waiting_commands_read(bench) -> None:
         results.append(b.float_exp(b.float_mul_scalar(x, 0.01)))
         del x  # its buffer is free while the two commands wait
     for i in (0, 1, 7, 8, 9, 100, 199):
-        np.testing.assert_allclose(bench.read(results[i]), np.exp(np.full(64, np.float32(i) * np.float32(0.01))), rtol=1e-5)
+        np.testing.assert_allclose(
+            bench.read(results[i]), np.exp(np.full(64, np.float32(i) * np.float32(0.01))), rtol=1e-5
+        )
 
 
 def test_a_loop_of_uploads_reuses_its_buffers(bench) -> None:
