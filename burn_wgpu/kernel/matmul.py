@@ -1,10 +1,10 @@
-"""Matrix products [.., m, k] · [.., k, n] with broadcast leading axes, any strides, and an optional bias and activation.
+"""Matrix products [.., m, k] · [.., k, n]: broadcast leading axes, any strides, an optional bias and activation.
 
 Five kernels (shaders/matmul/), chosen by `choose`, or by name:
 
 | name | for |
 |---|---|
-| tile_ROWSxCOLUMNS | big products: tiles in workgroup memory, blocks of results in registers, everything unrolled |
+| tile_ROWSxCOLUMNS, …_deep | big products: tiles in workgroup memory, blocks of results in registers, unrolled |
 | small16, small32 | small and odd sizes, 64-bit integers |
 | gemv | m or n at most 4: reads the matrix once, as wide as its strides allow |
 | tiny | many tiny matrices, k = 0: a thread computes four results |
@@ -16,8 +16,9 @@ f32, summed in f32 and rounded once. Same inputs, same bits.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product as pairs
 from math import prod
 
 from burn_wgpu.kernel.matmul_text import Side, Tile, declare_output, declare_side, gemv_text, tile_text
@@ -30,8 +31,8 @@ from burn_wgpu.std.errors import ArgumentError, DTypeError
 from burn_wgpu.std.layout import Layout, Shape, collapse_together
 
 TILES = {
-    "tile_64x128": Tile(64, 128, 8, 16, 8),
-    "tile_128x64": Tile(128, 64, 8, 16, 8),
+    "tile_64x128": Tile(64, 128, 8, 16, 8, last_apart=True),
+    "tile_128x64": Tile(128, 64, 8, 16, 8, last_apart=True),
     "tile_64x128_deep": Tile(64, 128, 16, 8, 8),
     "tile_64x64": Tile(64, 64, 16, 8, 4),
     "tile_32x32": Tile(32, 32, 8, 4, 4),
@@ -168,7 +169,7 @@ def choose(product: Product, device: Capability) -> tuple[str, int]:
         if not small and _groups(product, tile) >= least and tile.workgroup_bytes <= device.max_workgroup_bytes:
             return kernel, 1
     kernel = "tile_32x32" if small else "tile_64x64"
-    return kernel, _splits(_groups(product, TILES[kernel]), k, 128)
+    return kernel, _splits(_groups(product, TILES[kernel]), k, 256 if small else 128)
 
 
 def _groups(product: Product, tile: Tile) -> int:
@@ -316,6 +317,7 @@ def _tile(product: Product, kernel: str, splits: int, partial: bool, device: Cap
     prelude.const("TILE_M", tile.rows)
     prelude.const("TILE_N", tile.columns)
     prelude.const("DEPTH", tile.depth)
+    prelude.const("LAST_APART", tile.last_apart)
     groups = tiles_m * tiles_n * product.matrices * splits
     operands = _inputs(product, partial)
     return make.launch("tile", operands, groups, tile.threads, tile.workgroup_bytes, device), splits
@@ -430,3 +432,33 @@ K_LIMITS = {
     "gemv": STEPS * 8,
     "tiny": STEPS,
 }
+
+
+def variants(device: Capability) -> Iterator[Plan]:
+    """Every kernel over every layout of its operands, with and without edges, for each way of storing results."""
+    kinds = [dt.F32, dt.F16, dt.BF16, dt.I32, dt.U8] + [dt.I64] * device.has("shader-int64")
+    for kernel in KERNELS:
+        tile = TILES.get(kernel)
+        if tile is not None and tile.workgroup_bytes > device.max_workgroup_bytes:
+            continue
+        for kind, left, right in pairs(kinds, (False, True), (False, True)):
+            if kind is dt.I64 and kernel not in (*SMALL, "tiny"):
+                continue
+            even = (tile.rows, tile.columns, tile.depth) if tile else (32, 32, 32)
+            for m, n, k in (even, (36, 68, 20), (33, 65, 31)):
+                m = 1 + m % 3 if kernel == "gemv" else m
+                lhs = Layout.dense((k, m)).swap_dims(0, 1) if left else Layout.dense((m, k))
+                rhs = Layout.dense((n, k)).swap_dims(0, 1) if right else Layout.dense((k, n))
+                yield matmul_plan("matmul", lhs, rhs, kind, device, kernel=kernel)
+        yield from _mixed_variants(kernel, device)
+
+
+def _mixed_variants(kernel: str, device: Capability) -> Iterator[Plan]:
+    """Broadcast batches, split sums, and epilogues."""
+    m, bias = (2 if kernel == "gemv" else 33), Layout.dense((34,))
+    a, b = Layout.dense((2, 1, 3, m, 40)), Layout.dense((1, 5, 3, 40, 34))
+    yield matmul_plan("matmul", a, b, dt.F32, device, kernel=kernel)
+    a, b = Layout.dense((m, 40)), Layout.dense((40, 34))
+    for splits, kind in pairs((1, 2), (dt.F32, dt.F16)):
+        for activation in (None, "relu", "gelu"):
+            yield matmul_plan("linear", a, b, kind, device, bias, activation, kernel=kernel, splits=splits)

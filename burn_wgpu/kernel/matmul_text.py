@@ -1,7 +1,7 @@
 """WGSL that matmul kernels have written out: reads of operands, one slice of products, stores of results.
 
-What a loop would say in three lines is generated as statements over named variables, since that is what compilers keep in
-registers: a third of the speed of a big product hangs on it. The loops over slices of k stay in shaders/matmul/*.wgsl.
+What a loop would say in three lines is generated as statements over named variables, since that is what compilers keep
+in registers: a third of the speed of a big product hangs on it. The loops over k stay in shaders/matmul/*.wgsl.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from burn_wgpu.shader.prelude import Prelude, WordKind
 
 LANES = "xyzw"
-PAD = 0
-ROW_FIRST = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +20,7 @@ class Tile:
     rows, columns                of a workgroup
     depth                        of one slice of k
     thread_rows, thread_columns  of a thread, in blocks of four
+    last_apart                   whether the last slice's products are written a second time, after the loop
     """
 
     rows: int
@@ -29,6 +28,7 @@ class Tile:
     depth: int
     thread_rows: int
     thread_columns: int
+    last_apart: bool = False
 
     @property
     def threads(self) -> int:
@@ -136,8 +136,7 @@ def operand_text(
     chunks = outer * depth // 4
     loads = chunks // threads
     assert loads * threads == chunks, "a slice must divide evenly among the threads"
-    pitch = outer + (PAD if side.along_k else 0)
-    size = pitch * depth
+    size = outer * depth
     clamp = f"params.{extent} - 1u"
     if side.along_k:
         prelude.text(f"var<workgroup> {x}_tile: array<{value}, {2 * size}>;")
@@ -153,7 +152,7 @@ def operand_text(
         prelude.text(f"var<private> {at}: u32;")
         c = f"(local + {l * threads}u)"
         if side.along_k:
-            q, o = (f"{c} / {outer}u", f"{c} % {outer}u") if ROW_FIRST else (f"{c} % {depth // 4}u", f"{c} / {depth // 4}u")
+            q, o = f"{c} % {depth // 4}u", f"{c} / {depth // 4}u"
             k_here, o_here = f"4u * ({q})", f"o0 + {o}"
             o_here = f"min({o_here}, {clamp})" if edges else o_here
             place = f"base + ({o_here}) * params.{x}_o + (k0 + {k_here}) * params.{x}_k"
@@ -178,9 +177,9 @@ def operand_text(
         fetch.append(f"    let p{l} = {at} + slice * {step};")
         fetch += _fetch(side, l, k_here, edge_k, value)
         if side.along_k:
-            here = f"buffer * {size}u + {k_here} * {pitch}u + {o}"
+            here = f"buffer * {size}u + {k_here} * {outer}u + {o}"
             stash.append(f"    let s{l} = {here};")
-            stash += [f"    {x}_tile[s{l} + {e * pitch}u] = {reg}.{LANES[e]};" for e in range(4)]
+            stash += [f"    {x}_tile[s{l} + {e * outer}u] = {reg}.{LANES[e]};" for e in range(4)]
         else:
             stash.append(f"    {x}_tile[buffer * {size // 4}u + {c}] = {reg};")
     prelude.text(f"fn {x}_begin(base: u32, o0: u32, k0: u32, local: u32) {{\n" + "\n".join(begin) + "\n}")
@@ -229,9 +228,9 @@ def multiply_text(prelude: Prelude, tile: Tile, a: Side, b: Side, value: str) ->
         (b, tile.columns, wide, f"(local % {across}u)"),
     ):
         unit = 4 if side.along_k else 1  # words or vectors of workgroup memory per block of four
-        lines.append(f"    let {side.name}_at = buffer * {(outer + (PAD if side.along_k else 0)) * tile.depth * unit // 4}u + {index} * {unit}u;")
+        lines.append(f"    let {side.name}_at = buffer * {outer * tile.depth * unit // 4}u + {index} * {unit}u;")
         stride = outer // blocks // 4 * unit  # between a thread's blocks
-        sides.append((side, (outer + (PAD if side.along_k else 0)) * unit // 4, blocks, stride))
+        sides.append((side, outer * unit // 4, blocks, stride))
     for k in range(tile.depth):
         for side, row, blocks, stride in sides:
             x = side.name

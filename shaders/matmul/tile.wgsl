@@ -5,7 +5,7 @@
 // because a loop over them costs a third of the speed; the results live in named private variables for the same reason.
 // With several splits, z runs over splits × batch and the results are partial sums (see finish.wgsl).
 //
-//! needs THREADS, TILE_M, TILE_N, DEPTH, a_begin, a_fetch, a_stash, b_begin, b_fetch, b_stash, multiply, put_results
+//! needs THREADS, TILE_M, TILE_N, DEPTH, LAST_APART, a_begin, a_fetch, a_stash, b_begin, b_fetch, b_stash, multiply, put_results
 
 @compute @workgroup_size(THREADS)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
@@ -25,16 +25,21 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     a_stash(0u, local);
     b_stash(0u, local);
     workgroupBarrier();
-    // No branch inside the round, and the last one apart: then the loads are scheduled across the products.
-    for (var s = 1u; s < steps; s++) {
-        a_fetch(first + s * DEPTH, s, local);
-        b_fetch(first + s * DEPTH, s, local);
+    // No branch inside a round, so that loads are scheduled across the products. The last products either stand apart, or
+    // share the loop's code at the price of loading the last slice twice: which is faster depends on the tile.
+    let rounds = select(steps + 1u, steps, LAST_APART);
+    for (var s = 1u; s < rounds; s++) {
+        let next = select(min(s, steps - 1u), s, LAST_APART);
+        a_fetch(first + next * DEPTH, next, local);
+        b_fetch(first + next * DEPTH, next, local);
         multiply((s - 1u) & 1u, local);
         a_stash(s & 1u, local);
         b_stash(s & 1u, local);
         workgroupBarrier();
     }
-    multiply((steps - 1u) & 1u, local);
+    if (LAST_APART) {
+        multiply((steps - 1u) & 1u, local);
+    }
     if (number == index) {
         put_results(part * params.m * params.n, row, column, local);
     }
