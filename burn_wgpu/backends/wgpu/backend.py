@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from burn_wgpu.backends.wgpu.cast_ops import CastOps
+from burn_wgpu.backends.wgpu.conv_ops import ConvOps
 from burn_wgpu.backends.wgpu.device_ops import DeviceOps
 from burn_wgpu.backends.wgpu.elementwise import method_for
 from burn_wgpu.backends.wgpu.index_ops import IndexOps
@@ -20,6 +21,7 @@ from burn_wgpu.contract.declare import install_elementwise
 
 class WgpuBackend(  # type: ignore[misc]  # the mixins take this backend's own tensors where the contract says any
     CastOps,
+    ConvOps,
     DeviceOps,
     IndexOps,
     MatmulOps,

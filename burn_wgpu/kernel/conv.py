@@ -1,0 +1,625 @@
+"""Convolutions, transposed ones and all their gradients: one idea, the correlation, and three kernels.
+
+    y[image, group, row, o] = Σ_c Σ_t w[group, row, c, t] · x[image, group, c, (o·step + t·tap_step + first) / divide]
+
+Which tensors play x and w says what is computed: a convolution has o·stride + t·dilation − padding; its input gradient and
+the transposed convolution (o − t·dilation + padding) / stride; a weight gradient takes the taps for outputs, the outputs
+for taps and the batch for channels. Padding is a test, never a copy.
+
+| kernel | for |
+|---|---|
+| tile_… | the tiled product of kernel/matmul.py: weights [rows, k] times windows [k, columns], which are computed on the way |
+| direct | few rows a group (depthwise), short sums: a thread computes four neighbouring results |
+| dots | few results with long sums: a workgroup computes four |
+
+Where `divide` is above 1 the tiles work phase by phase: outputs of one remainder see one subset of the taps, without gaps.
+Results that do not fill words of their own, and split sums, pass through f32 scratch and matmul/finish.wgsl. Sums are in
+f32, in an order that depends on shapes only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from math import gcd, prod
+
+from burn_wgpu.contract.options import (
+    ConvOptions,
+    ConvTransposeOptions,
+    conv_output_size,
+    conv_transpose_input_size,
+    conv_transpose_output_size,
+)
+from burn_wgpu.kernel.conv_text import (
+    Axis,
+    columns_text,
+    flat_text,
+    gather_text,
+    lanes_text,
+    results_text,
+)
+from burn_wgpu.kernel.map import copy_plan
+from burn_wgpu.kernel.matmul import TILES, Matrices
+from burn_wgpu.kernel.matmul_text import Side, declare_side, multiply_text, operand_text
+from burn_wgpu.kernel.matmul_text import results_text as block_text
+from burn_wgpu.kernel.reduce import fill_launches
+from burn_wgpu.kernel.walk import Steps
+from burn_wgpu.shader.capability import Capability
+from burn_wgpu.shader.launch import KernelKey, Launch, Out, Plan, fold
+from burn_wgpu.shader.prelude import KINDS, Prelude, WordKind, words
+from burn_wgpu.std import dtype as dt
+from burn_wgpu.std.dtype import DType
+from burn_wgpu.std.errors import ArgumentError, DTypeError
+from burn_wgpu.std.layout import Layout, Shape, contiguous_strides
+
+KERNELS = (*TILES, "direct", "dots")
+THREADS = 128  # of direct
+DOTS = 256  # threads of dots
+BUSY = 256  # workgroups that keep a big GPU busy
+DIRECT_TERMS = 20_000  # longest sum of direct: loops of an invocation must stay below 65,535 steps on Mesa 22
+TILE_STEPS = 50_000
+MOST_PHASES = 16
+LEAST_COLUMNS = 32  # pointwise products with fewer positions an image join the images
+
+_ONE = Axis(1, 1, 1, 1, 1, 0, 1, 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Correlation:
+    """See the module. Strides and offsets are in elements; the result is dense, [images, groups, rows, ..] or, with
+    rows_first, [groups, rows, images, ..]."""
+
+    images: int
+    groups: int
+    rows: int
+    channels: int
+    axes: tuple[Axis, Axis, Axis]
+    x_at: int
+    x_image: int
+    x_group: int
+    x_channel: int
+    w_at: int
+    w_group: int
+    w_row: int
+    w_channel: int
+    y_at: int
+    y_image: int
+    y_group: int
+    y_row: int
+    rows_first: bool = False
+
+    @property
+    def points(self) -> int:
+        """Results of an image and row."""
+        return prod(axis.out for axis in self.axes)
+
+    @property
+    def taps(self) -> int:
+        return prod(axis.taps for axis in self.axes)
+
+    @property
+    def terms(self) -> int:
+        """The length of a sum."""
+        return self.channels * self.taps
+
+    @property
+    def columns(self) -> int:
+        return self.images * self.points
+
+    @property
+    def size(self) -> int:
+        return self.columns * self.groups * self.rows
+
+    @property
+    def together(self) -> bool:
+        return self.axes[2].out % 4 == 0
+
+
+# ------------------------------------------------------------------------------------------ what plays which part
+
+
+def _three(axes: Sequence[Axis]) -> tuple[Axis, Axis, Axis]:
+    """Three axes: neighbours that are one run become one, trivial ones in front fill up."""
+    merged: list[Axis] = []
+    for axis in axes:
+        if axis.trivial:
+            continue
+        before = merged[-1] if merged else None
+        if before is not None and all(
+            (a.taps, a.step, a.first, a.divide, a.out) == (1, 1, 0, 1, a.size) for a in (before, axis)
+        ) and (before.x, before.y) == (axis.x * axis.size, axis.y * axis.out):  # fmt: skip
+            merged[-1] = replace(axis, size=before.size * axis.size, out=before.out * axis.out)
+        else:
+            merged.append(axis)
+    filled = [*[_ONE] * (3 - len(merged)), *merged]
+    return filled[0], filled[1], filled[2]
+
+
+def _correlation(
+    x: Layout, w: Layout, out: Shape, groups: int, axes: Sequence[tuple[int, int, int, int]],
+    x_parts: tuple[int, int], w_parts: tuple[int, int], rows_first: bool,
+) -> Correlation:  # fmt: skip
+    """x and w with their (image or row, channel) axes first, groups still inside; axes (step, tap_step, first, divide).
+
+    x_parts  (images, channels) a group of x has; the groups lie along x's axis 1 (rows_first: 0)
+    w_parts  (rows, channels) a group of w has; the groups lie along w's axis 0, or 1 when its rows are not grouped
+    """
+    space, taps, sizes = x.shape[2:], w.shape[2:], out[2:]
+    images, channels = x_parts
+    rows = w_parts[0]
+    steps = contiguous_strides(out)
+    made = [
+        Axis(space[a], sizes[a], taps[a], *axes[a], x.strides[2 + a], w.strides[2 + a], steps[2 + a])
+        for a in range(len(space))
+    ]
+    x_group = x.strides[0] * images if rows_first else x.strides[1] * channels
+    w_group = w.strides[0] * rows if w.shape[0] == rows * groups else w.strides[1] * channels
+    y_image, y_row = (steps[1], steps[0]) if rows_first else steps[:2]
+    return Correlation(
+        images, groups, rows, channels, _three(made),
+        x.offset, x.strides[0], x_group, x.strides[1], w.offset, w_group, w.strides[0], w.strides[1],
+        0, y_image, y_row * rows, y_row, rows_first,
+    )  # fmt: skip
+
+
+def conv_correlation(x: Layout, weight: Layout, options: ConvOptions, operation: str) -> tuple[Shape, Correlation]:
+    """x [N, Ci, ..], weight [Co, Ci/groups, ..] → [N, Co, ..]."""
+    groups = options.groups
+    space = [
+        conv_output_size(*axis, operation)
+        for axis in zip(x.shape[2:], weight.shape[2:], options.stride, options.padding, options.dilation, strict=True)
+    ]
+    out = (x.shape[0], weight.shape[0], *space)
+    axes = [(s, d, -p, 1) for s, d, p in zip(options.stride, options.dilation, options.padding_begin, strict=True)]
+    parts = (x.shape[0], weight.shape[1]), (weight.shape[0] // groups, weight.shape[1])
+    return out, _correlation(x, weight, out, groups, axes, *parts, rows_first=False)
+
+
+def _spread(
+    x: Layout, weight: Layout, out: Shape, stride: Sequence[int], dilation: Sequence[int], padding: Sequence[int],
+    groups: int,
+) -> Correlation:  # fmt: skip
+    """x [N, Ci, ..] spread by weight [Ci, Co/groups, ..] over out [N, Co, ..]."""
+    axes = [(1, -d, p, s) for s, d, p in zip(stride, dilation, padding, strict=True)]
+    channels, rows = weight.shape[0] // groups, weight.shape[1]
+    turned = weight.swap_dims(0, 1)  # [rows, Ci, ..]
+    made = _correlation(x, turned, out, groups, axes, (x.shape[0], channels), (rows, channels), rows_first=False)
+    return replace(made, w_group=turned.strides[1] * channels)
+
+
+def conv_x_correlation(x: Shape, weight: Layout, grad: Layout, options: ConvOptions) -> tuple[Shape, Correlation]:
+    """The gradient of x, in its shape."""
+    return x, _spread(grad, weight, x, options.stride, options.dilation, options.padding_begin, options.groups)
+
+
+def conv_transpose_correlation(
+    x: Layout, weight: Layout, options: ConvTransposeOptions, operation: str
+) -> tuple[Shape, Correlation]:
+    """x [N, Ci, ..], weight [Ci, Co/groups, ..] → [N, Co, ..]."""
+    space = [
+        conv_transpose_output_size(*axis, operation)
+        for axis in zip(
+            x.shape[2:], weight.shape[2:], options.stride, options.padding, options.padding_out, options.dilation,
+            strict=True,
+        )
+    ]  # fmt: skip
+    out = (x.shape[0], weight.shape[1] * options.groups, *space)
+    return out, _spread(x, weight, out, options.stride, options.dilation, options.padding, options.groups)
+
+
+def conv_transpose_x_correlation(
+    weight: Layout, grad: Layout, options: ConvTransposeOptions
+) -> tuple[Shape, Correlation]:
+    """The gradient of x [N, Ci, ..]: the convolution of the gradient [N, Co, ..] with weight [Ci, Co/groups, ..]."""
+    groups, (channels, rows) = options.groups, (weight.shape[1], weight.shape[0] // options.groups)
+    space = [
+        conv_transpose_input_size(*axis)
+        for axis in zip(
+            grad.shape[2:], weight.shape[2:], options.stride, options.padding, options.padding_out, options.dilation,
+            strict=True,
+        )
+    ]  # fmt: skip
+    out = (grad.shape[0], weight.shape[0], *space)
+    axes = [(s, d, -p, 1) for s, d, p in zip(options.stride, options.dilation, options.padding, strict=True)]
+    parts = (grad.shape[0], channels), (rows, channels)
+    return out, _correlation(grad, weight, out, groups, axes, *parts, rows_first=False)
+
+
+def _weight_correlation(
+    weight: Shape, wide: Layout, narrow: Layout, stride: Sequence[int], dilation: Sequence[int],
+    padding: Sequence[int], groups: int,
+) -> Correlation:  # fmt: skip
+    """weight [A, B/groups, k..] from the tensor whose windows were seen [N, B, ..] and the one of positions [N, A, ..]."""
+    axes = [(d, s, -p, 1) for s, d, p in zip(stride, dilation, padding, strict=True)]
+    x, w = wide.swap_dims(0, 1), narrow.swap_dims(0, 1)
+    parts = (weight[1], x.shape[1]), (weight[0] // groups, x.shape[1])
+    return _correlation(x, w, weight, groups, axes, *parts, rows_first=True)
+
+
+def conv_weight_correlation(x: Layout, weight: Shape, grad: Layout, options: ConvOptions) -> tuple[Shape, Correlation]:
+    """The gradient of the weight [Co, Ci/groups, ..], in its shape."""
+    padding = options.padding_begin
+    return weight, _weight_correlation(weight, x, grad, options.stride, options.dilation, padding, options.groups)
+
+
+def conv_transpose_weight_correlation(
+    x: Layout, weight: Shape, grad: Layout, options: ConvTransposeOptions
+) -> tuple[Shape, Correlation]:
+    """The gradient of the weight [Ci, Co/groups, ..], in its shape."""
+    padding = options.padding
+    return weight, _weight_correlation(weight, grad, x, options.stride, options.dilation, padding, options.groups)
+
+
+# ------------------------------------------------------------------------------------------------------------ plans
+
+
+def correlation_plan(
+    operation: str,
+    out: Shape,
+    what: Correlation,
+    dtype: DType,
+    device: Capability,
+    bias: bool = False,
+    kernel: str | None = None,
+    splits: int | None = None,
+) -> Plan:
+    """The result of `out`'s shape. Inputs are x, w and, with bias, a packed vector of groups · rows, all of one dtype.
+
+    `kernel` and `splits` override the choice. Raises DTypeError for f64, which has no arithmetic here.
+    """
+    if dtype is dt.F64 or KINDS[dtype].value != "f32":
+        raise DTypeError(f"{operation}: {device.adapter} has no arithmetic for {dtype}; cast to f32")
+    made = Out.of(out, dtype)
+    inputs = 3 if bias else 2
+    steps = Steps(inputs, [made])
+    if made.layout.size == 0:
+        return steps.plan(operation)
+    if kernel is None:
+        kernel, chosen = choose(what, device)
+        splits = splits or chosen
+    elif kernel not in KERNELS:
+        raise ArgumentError(f"{operation}: there is no kernel '{kernel}'; there are {', '.join(KERNELS)}")
+    make = _Maker(steps, what, KINDS[dtype], dtype, bias, device)
+    if what.terms == 0 or kernel == "direct":
+        make.direct()
+    elif kernel == "dots":
+        make.dots(splits or 1)
+    else:
+        make.tiles(kernel, splits or 1)
+    return steps.plan(operation)
+
+
+def choose(what: Correlation, device: Capability) -> tuple[str, int]:
+    """The kernel and over how many workgroups its sums are split; see the module."""
+    m, n, k = what.rows, what.columns, what.terms
+    few = m < 8 or n < 4
+    if few and k >= 512 and what.size <= 1 << 16:
+        return "dots", _splits(-(-what.size // 4), k, 4096)
+    phases = prod(axis.divide for axis in what.axes)
+    if k <= DIRECT_TERMS and (few or k < 8 or phases > MOST_PHASES):
+        return "direct", 1
+    if phases > MOST_PHASES:
+        return "dots", 1
+    n, k = n // phases, max(k // phases, 1)
+    small = device.software or min(m, n) <= 32 or m * n * what.groups <= 1 << 16
+    for kernel, least in (("tile_64x128_deep", BUSY),):
+        tile = TILES[kernel]
+        if not small and _groups(what, n, kernel) >= least and tile.workgroup_bytes <= device.max_workgroup_bytes:
+            return kernel, 1
+    kernel = "tile_32x32" if small else "tile_64x64"
+    return kernel, _splits(_groups(what, n, kernel), k, 128)
+
+
+def _groups(what: Correlation, columns: int, kernel: str) -> int:
+    tile = TILES[kernel]
+    return what.groups * -(-what.rows // tile.rows) * -(-columns // tile.columns)
+
+
+def _splits(groups: int, k: int, least: int) -> int:
+    """Splits of k that make about BUSY workgroups, each with at least `least` of k."""
+    return max(1, min(BUSY // groups, k // least)) if groups < BUSY else 1
+
+
+class _Head:
+    """A prelude with the parameters' names and values side by side."""
+
+    def __init__(self) -> None:
+        self.prelude = Prelude()
+        self.prelude.alias("V", "f32")
+        self.numbers: dict[str, int] = {}
+
+    def launch(
+        self, file: str, operands: Sequence[int], groups: int, threads: int, workgroup_bytes: int, device: Capability
+    ) -> Launch:
+        prelude = self.prelude
+        grid = fold(groups, device)
+        prelude.params(groups_x="u32", groups="u32", **dict.fromkeys(self.numbers, "u32"))
+        prelude.const("THREADS", threads)
+        key = KernelKey(
+            file, prelude.build(), tuple(prelude.uses), prelude.bindings, workgroup_bytes, threads,
+            frozenset(prelude.features), trusted=True,
+        )  # fmt: skip
+        return Launch(key, tuple(operands), words(grid[0], groups, *self.numbers.values()), grid)
+
+
+class _Maker:
+    """Adds the launches of one correlation to a plan; operands 0, 1, 2 are x, w and the bias."""
+
+    def __init__(
+        self, steps: Steps, what: Correlation, kind: WordKind, dtype: DType, bias: bool, device: Capability
+    ) -> None:
+        self.steps = steps
+        self.what = what
+        self.kind = kind
+        self.dtype = dtype
+        self.bias = bias
+        self.device = device
+        self.out = steps.output(0)
+
+    def direct(self) -> None:
+        what = self.what
+        head = _Head()
+        self._lanes(head)
+        self._flat(head)
+        head.numbers["channels"] = what.channels if what.taps else 0
+        groups = -(-what.size // (4 * THREADS))
+        self.steps.launch(head.launch("conv/direct", self._bound(0, 1), groups, THREADS, 0, self.device))
+
+    def dots(self, splits: int) -> None:
+        what = self.what
+        splits = max(splits, -(-what.terms // (TILE_STEPS * DOTS)))
+        span = -(-what.terms // splits)
+        splits = -(-what.terms // span)
+        chunks = -(-what.size // 4)
+        head = _Head()
+        self._lanes(head)
+        head.numbers |= {"k": what.terms, "k_span": span, "chunks": chunks}
+        if splits == 1:
+            self._flat(head)
+            indices = ", ".join(f"min(first + {e}u, params.size - 1u)" for e in range(4))
+            head.prelude.text(
+                "fn put_sums(split: u32, first: u32, v: vec4<f32>) { "
+                f"put4_flat(first, vec4<u32>({indices}), v.x, v.y, v.z, v.w); }}"
+            )
+            operands = self._bound(0, 1)
+        else:
+            head.prelude.storage("out", dt.F32)
+            stores = [
+                f"    if (first + {e}u < params.size) {{ store_out(split * params.size + first + {e}u, v[{e}]); }}"
+                for e in range(4)
+            ]
+            head.prelude.text("fn put_sums(split: u32, first: u32, v: vec4<f32>) {\n" + "\n".join(stores) + "\n}")
+            operands = (0, 1, self.steps.scratch(4 * splits * what.size))
+        self.steps.launch(head.launch("conv/dots", operands, chunks * splits, DOTS, 16 * DOTS, self.device))
+        if splits > 1:
+            self._finish(operands[-1], splits)
+
+    def tiles(self, kernel: str, splits: int) -> None:
+        """One product, or one for each phase of the outputs."""
+        what, tile = self.what, TILES[kernel]
+        phases = list(_phases(what))
+        live = [phase for phase in phases if phase is not None]
+        slices = [-(-phase.terms // tile.depth) for phase in live]
+        longest = max(slices, default=1)
+        splits = max(splits, -(-longest // TILE_STEPS))
+        spans = [-(-count // splits) for count in slices]
+        parts = [-(-count // span) for count, span in zip(slices, spans, strict=True)]
+        splits = max(parts, default=1)
+        empty = len(live) < len(phases) or any(count < splits for count in parts)
+        direct = splits == 1 and (self.kind.lanes == 1 or all(self._chunked(phase) for phase in live))
+        direct = direct and not (empty and self.bias)
+        kind = self.kind if direct else KINDS[dt.F32]
+        target = self.out if direct else self.steps.scratch(4 * splits * what.size)
+        if empty:
+            whole = self.steps.outputs[0] if direct else Out.of((splits * what.size,), dt.F32)
+            for launch in fill_launches(whole, 0.0, target, self.device):
+                self.steps.launch(launch)
+        for phase, count, span in zip(live, parts, spans, strict=True):
+            self._tile(phase, kernel, count, span, kind, target, self.bias and direct)
+        if not direct:
+            self._finish(target, splits)
+
+    # -------------------------------------------------------------------------------------------------- launches
+
+    def _bound(self, *inputs: int) -> tuple[int, ...]:
+        """Operands of a kernel that makes the output."""
+        return (*inputs, 2, self.out) if self.bias else (*inputs, self.out)
+
+    def _lanes(self, head: _Head) -> None:
+        what, prelude = self.what, head.prelude
+        prelude.storage("x", self.kind)
+        prelude.storage("w", self.kind)
+        lanes_text(prelude, what.axes, what.rows_first, what.together)
+        self._space(head, what)
+        head.numbers |= {
+            "size": what.size, "rows_count": what.rows, "images_count": what.images, "groups_count": what.groups,
+            "x_at": what.x_at, "x_group": what.x_group, "w_at": what.w_at, "w_group": what.w_group,
+            "w_row": what.w_row, "w_c": what.w_channel,
+        }  # fmt: skip
+
+    @staticmethod
+    def _space(head: _Head, what: Correlation) -> None:
+        head.numbers |= {"x_image": what.x_image, "x_c": what.x_channel}
+        for a, axis in enumerate(what.axes):
+            head.prelude.const(f"TAPS{a}", axis.taps)
+            if not axis.trivial:
+                head.numbers |= {
+                    f"size{a}": axis.size, f"out{a}": axis.out, f"step{a}": axis.step, f"first{a}": axis.first,
+                    f"x{a}": axis.x, f"w{a}": axis.w, f"y{a}": axis.y,
+                }  # fmt: skip
+
+    def _flat(self, head: _Head) -> None:
+        """The bias, and stores of whole chunks of the result."""
+        if self.bias:
+            head.prelude.storage("bias", self.kind)
+        flat_text(head.prelude, self.kind, self.bias, self.what.points, self.what.groups * self.what.rows)
+
+    def _finish(self, partial: int, splits: int) -> None:
+        size = self.what.size
+        head = _Head()
+        head.numbers |= {"size": size, "splits": splits, "n": size}
+        whole = size % 4 == 0
+        head.prelude.storage("partial", dt.F32, "chunk" if whole else "element")
+        if whole:
+            body = "return load4_partial((split * params.size + first) / 4u);"
+        else:
+            loads = ", ".join(f"load_partial(start + min(first + {e}u, params.size - 1u))" for e in range(4))
+            body = f"let start = split * params.size; return array<f32, 4>({loads});"
+        head.prelude.text(f"fn get4_partial(split: u32, first: u32) -> array<f32, 4> {{ {body} }}")
+        self._flat(head)
+        groups = -(-size // (4 * 256))
+        self.steps.launch(head.launch("matmul/finish", self._bound(partial), groups, 256, 0, self.device))
+
+    @staticmethod
+    def _run(phase: Correlation) -> bool:
+        """Whether the positions of an image and row are one run of the result."""
+        return Layout.of([a.out for a in phase.axes], [a.y for a in phase.axes]).contiguous
+
+    def _chunked(self, phase: Correlation) -> bool:
+        """Whether four neighbouring columns are a chunk of the result."""
+        return self._run(phase) and phase.points % 4 == 0
+
+    def _tile(
+        self, phase: Correlation, kernel: str, splits: int, span: int, kind: WordKind, target: int, bias: bool
+    ) -> None:
+        tile = TILES[kernel]
+        groups, m, k = phase.groups, phase.rows, phase.terms
+        weights, source = self._weights(phase)
+        last = phase.axes[2]
+        plain = (
+            phase.axes[0] == _ONE and phase.axes[1] == _ONE and (last == _ONE or (
+                (last.taps, last.step, last.first, last.divide, last.out) == (1, 1, 0, 1, last.size)
+            )) and (phase.points >= LEAST_COLUMNS or phase.images == 1) and not phase.rows_first
+            and self._run(phase) and (phase.y_at, phase.points) == (0, self.what.points)
+        )  # fmt: skip
+        n = phase.points if plain else phase.columns
+        head = _Head()
+        prelude = head.prelude
+        batch = phase.images * groups if plain else groups
+        tiles_m, tiles_n = -(-m // tile.rows), -(-n // tile.columns)
+        head.numbers |= {
+            "m": m, "n": n, "k": k, "k_span": span * tile.depth, "tiles_m": tiles_m, "tiles_n": tiles_n,
+            "batch": batch, "images": phase.images, "size": self.what.size, "y_at": phase.y_at,
+            "y_image": phase.y_image, "y_group": phase.y_group, "y_row": phase.y_row,
+        }  # fmt: skip
+        edges = m % tile.rows != 0 or n % tile.columns != 0
+        edge_k = k % tile.depth != 0
+        lead = (0, weights.batch[0]) if plain else weights.batch
+        a = replace(weights, batch=lead)
+        a_side = a.side("a", m, k)
+        declare_side(prelude, a_side, len(lead))
+        head.numbers |= {"a_at": a.offset, "a_o": a.outer, "a_k": a.along}
+        head.numbers |= {f"a_z{i}": s for i, s in enumerate(lead)}
+        if plain:
+            head.numbers["z1"] = groups
+            b = Matrices(self.kind, phase.x_at, (phase.x_image, phase.x_group), last.x, phase.x_channel)
+            b_side = b.side("b", n, k)
+            declare_side(prelude, b_side, 2)
+            head.numbers |= {"b_at": b.offset, "b_o": b.outer, "b_k": b.along}
+            head.numbers |= {f"b_z{i}": s for i, s in enumerate(b.batch)}
+            operand_text(prelude, tile, b_side, tile.columns, "n", "f32", edges, edge_k)
+        else:
+            # Loads run along whatever has neighbours in memory: long rows of taps (weight gradients), else columns.
+            b_side = Side("b", self.kind, last.taps > last.out, False)
+            prelude.storage("b", self.kind)
+            head.numbers |= {"b_at": phase.x_at, "b_group": phase.x_group}
+            prelude.text("fn place_b(z: u32) -> u32 { return params.b_at + z * params.b_group; }")
+            self._space(head, phase)
+            gather_text(prelude, tile, phase.axes, b_side.along_k, phase.together, edges, edge_k)
+        operand_text(prelude, tile, a_side, tile.rows, "m", "f32", edges, edge_k)
+        multiply_text(prelude, tile, a_side, b_side, "f32")
+        block_text(prelude, tile, edges)
+        if bias:
+            prelude.storage("bias", self.kind)
+        results_text(prelude, kind, self._chunked(phase), plain, bias)
+        if not plain:
+            columns_text(prelude, phase.axes, self._run(phase))
+        prelude.const("TILE_M", tile.rows)
+        prelude.const("TILE_N", tile.columns)
+        prelude.const("DEPTH", tile.depth)
+        prelude.const("LAST_APART", tile.last_apart)
+        operands = (source, 0, 2, target) if bias else (source, 0, target)
+        count = tiles_m * tiles_n * batch * splits
+        self.steps.launch(head.launch("matmul/tile", operands, count, tile.threads, tile.workgroup_bytes, self.device))
+
+    def _weights(self, phase: Correlation) -> tuple[Matrices, int]:
+        """The weights as matrices [group][row, k], and their operand: a copy when k is not one run of strides."""
+        shape = (phase.channels, *[axis.taps for axis in phase.axes])
+        strides = (phase.w_channel, *[axis.w for axis in phase.axes])
+        line = Layout.of(shape, strides).collapse()
+        if line.rank <= 1:
+            along = line.strides[0] if line.rank else 0
+            return Matrices(self.kind, phase.w_at, (phase.w_group,), phase.w_row, along), 1
+        full = Layout.of((phase.groups, phase.rows, *shape), (phase.w_group, phase.w_row, *strides), phase.w_at)
+        copied = self.steps.scratch(-(-full.size * self.dtype.size_bytes // 4) * 4)
+        for launch in copy_plan(full, self.dtype, self.device).launches:
+            self.steps.launch(Launch(launch.key, (1, copied), launch.params, launch.grid))
+        k = phase.terms
+        return Matrices(self.kind, 0, (phase.rows * k,), k, 1), copied
+
+
+def _phases(what: Correlation) -> Iterator[Correlation | None]:
+    """The parts of the outputs that see one subset of the taps; None for one that sees no tap."""
+    choices = []
+    for axis in what.axes:
+        if axis.divide == 1:
+            choices.append([(axis, 0, 0)])
+            continue
+        made: list[tuple[Axis, int, int] | None] = []
+        s, d = axis.divide, -axis.tap_step
+        period = s // gcd(s, d)
+        for f in range(min(s, axis.out)):
+            start = next((t for t in range(min(period, axis.taps)) if (f + axis.first - d * t) % s == 0), None)
+            if start is None:
+                made.append(None)
+                continue
+            part = Axis(
+                axis.size, -(-(axis.out - f) // s), -(-(axis.taps - start) // period), 1, -(d * period // s),
+                (f + axis.first - d * start) // s, 1, axis.x, axis.w * period, axis.y * s,
+            )  # fmt: skip
+            made.append((part, start * axis.w, f * axis.y))
+        choices.append(made)  # type: ignore[arg-type]
+    for parts in product(*choices):
+        if any(part is None for part in parts):
+            yield None
+            continue
+        axes = tuple(part[0] for part in parts)
+        yield replace(
+            what, axes=axes, w_at=what.w_at + sum(part[1] for part in parts),
+            y_at=what.y_at + sum(part[2] for part in parts),
+        )  # fmt: skip
+
+
+def variants(device: Capability) -> Iterator[Plan]:
+    """Every kernel over every way of reading and storing, each dtype, each rank."""
+    for dtype in (dt.F32, dt.F16, dt.BF16):
+        for space, kernel in (
+            ((12, 16), (3, 3)),
+            ((9, 7), (3, 2)),
+            ((8, 8), (1, 1)),
+            ((4, 5, 6), (2, 3, 3)),
+            ((33,), (5,)),
+        ):
+            rank = len(space)
+            for stride, padding in ((1, 1), (2, 0)):
+                options = ConvOptions((stride,) * rank, (padding,) * rank)
+                x, w = Layout.dense((2, 16, *space)), Layout.dense((32, 16, *kernel))
+                out, what = conv_correlation(x, w, options, "conv")
+                grad = Layout.dense(out)
+                for name in ("direct", "dots", "tile_32x32", "tile_64x128_deep", "tile_64x64"):
+                    yield correlation_plan("conv", out, what, dtype, device, bias=True, kernel=name)
+                    if name == "direct" or dtype is dt.F32:
+                        yield correlation_plan(
+                            "conv_x_backward",
+                            *conv_x_correlation(x.shape, w, grad, options),
+                            dtype,
+                            device,
+                            kernel=name,
+                        )
+                for name in ("dots", "tile_32x32"):
+                    made = conv_weight_correlation(x, w.shape, grad, options)
+                    yield correlation_plan("conv_weight_backward", *made, dtype, device, kernel=name, splits=2)
+        x, w = Layout.dense((2, 8, 12, 12)), Layout.dense((8, 1, 3, 3))
+        out, what = conv_correlation(x, w, ConvOptions((1, 1), (1, 1), groups=8), "conv")
+        yield correlation_plan("depthwise", out, what, dtype, device)
