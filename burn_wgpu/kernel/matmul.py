@@ -5,8 +5,8 @@ Five kernels (shaders/matmul/), chosen by `choose`, or by name:
 | name | for |
 |---|---|
 | tile_ROWSxCOLUMNS, …_deep | big products: tiles in workgroup memory, blocks of results in registers, unrolled |
-| small16, small32 | small and odd sizes, 64-bit integers |
-| gemv | m or n at most 4: reads the matrix once, as wide as its strides allow |
+| small | 64-bit integers; short and plain, any strides |
+| gemv | m or n at most 8: reads the matrix once, as wide as its strides allow |
 | tiny | many tiny matrices, k = 0: a thread computes four results |
 
 Any of them but `tiny` may split k over workgroups: then it writes partial sums, which `finish` adds in order. The same
@@ -37,8 +37,9 @@ TILES = {
     "tile_64x64": Tile(64, 64, 16, 8, 4),
     "tile_32x32": Tile(32, 32, 8, 4, 4),
 }
-KERNELS = (*TILES, "small16", "small32", "gemv", "tiny")
-VECTORS = 4  # most vectors that gemv takes
+KERNELS = (*TILES, "small", "gemv", "tiny")
+SMALL = 16  # side of its square
+VECTORS = 8  # most vectors that gemv takes
 FLAT_THREADS = 256  # of tiny and finish
 BUSY = 256  # workgroups that keep a big GPU busy
 STEPS = 50_000  # most loop iterations of an invocation: Mesa 22 stops at 65,535 in silence
@@ -138,7 +139,7 @@ def matmul_plan(
     splits = max(splits or 1, -(-product.k // K_LIMITS[kernel]), 1)
     if kernel == "tiny":
         return Plan(operation, inputs, (out,), (_tiny(product, device),))
-    builder = _gemv if kernel == "gemv" else _small if kernel in SMALL else _tile
+    builder = _gemv if kernel == "gemv" else _small if kernel == "small" else _tile
     direct = splits == 1 and (_owns_words(product, kernel) or product.out.lanes == 1)
     if direct:
         launch, _ = builder(product, kernel, 1, False, device)
@@ -159,26 +160,25 @@ def choose(product: Product, device: Capability) -> tuple[str, int]:
         return "gemv", _gemv_splits(product)
     if (m <= 16 and n <= 16 and k <= 128) or k <= 8:
         return "tiny", 1
-    if wide_value or min(m, n) < 24 or k < 16:
-        kernel = "small16" if wide_value or min(m, n) <= 16 else "small32"
-        side = SMALL[kernel]
-        return kernel, _splits(count * -(-m // side) * -(-n // side), k, 256)
+    if wide_value:
+        return "small", _splits(count * -(-m // SMALL) * -(-n // SMALL), k, 256)
     small = device.software or min(m, n) <= 32 or m * n * count <= 1 << 16
     for kernel, least in (("tile_128x64" if n <= 64 else "tile_64x128", 2 * BUSY), ("tile_64x128_deep", BUSY)):
         tile = TILES[kernel]
         if not small and _groups(product, tile) >= least and tile.workgroup_bytes <= device.max_workgroup_bytes:
             return kernel, 1
-    kernel = "tile_32x32" if small else "tile_64x64"
-    return kernel, _splits(_groups(product, TILES[kernel]), k, 256 if small else 128)
+    if small:  # light workgroups: many more of them run at once
+        return "tile_32x32", _splits(_groups(product, TILES["tile_32x32"]), k, 256, 4 * BUSY)
+    return "tile_64x64", _splits(_groups(product, TILES["tile_64x64"]), k, 128)
 
 
 def _groups(product: Product, tile: Tile) -> int:
     return product.matrices * -(-product.m // tile.rows) * -(-product.n // tile.columns)
 
 
-def _splits(groups: int, k: int, least: int) -> int:
-    """Splits of k that make about BUSY workgroups, each with at least `least` of k."""
-    return max(1, min(BUSY // groups, k // least)) if groups < BUSY else 1
+def _splits(groups: int, k: int, least: int, wanted: int = BUSY) -> int:
+    """Splits of k that make about `wanted` workgroups, each with at least `least` of k."""
+    return max(1, min(wanted // groups, k // least))
 
 
 def _owns_words(product: Product, kernel: str) -> bool:
@@ -303,7 +303,7 @@ def _tile(product: Product, kernel: str, splits: int, partial: bool, device: Cap
     tile = TILES[kernel]
     m, n, k = product.m, product.n, product.k
     if product.value in ("i64", "u64"):
-        raise DTypeError(f"matmul: the kernel '{kernel}' has no 64-bit integers; use small16, small32 or tiny")
+        raise DTypeError(f"matmul: the kernel '{kernel}' has no 64-bit integers; use small or tiny")
     a, b = product.a.side("a", m, k), product.b.side("b", n, k)
     span, splits = _span(k, splits, tile.depth)
     tiles_m, tiles_n = -(-m // tile.rows), -(-n // tile.columns)
@@ -323,25 +323,21 @@ def _tile(product: Product, kernel: str, splits: int, partial: bool, device: Cap
     return make.launch("tile", operands, groups, tile.threads, tile.workgroup_bytes, device), splits
 
 
-SMALL = {"small16": 16, "small32": 32}
-
-
 def _small(product: Product, kernel: str, splits: int, partial: bool, device: Capability) -> tuple[Launch, int]:
-    side = SMALL[kernel]
     m, n, k = product.m, product.n, product.k
-    span, splits = _span(k, splits, side)
-    tiles_m, tiles_n = -(-m // side), -(-n // side)
+    span, splits = _span(k, splits, SMALL)
+    tiles_m, tiles_n = -(-m // SMALL), -(-n // SMALL)
     make = _Builder(product)
-    make.param(m=m, n=n, k=k, k_span=span * side, tiles_m=tiles_m, tiles_n=tiles_n, batch=product.matrices)
+    make.param(m=m, n=n, k=k, k_span=span * SMALL, tiles_m=tiles_m, tiles_n=tiles_n, batch=product.matrices)
     a, b = product.a.side("a", m, k), product.b.side("b", n, k)
     make.operands(*((Side(s.name, s.kind, s.along_k, False), x) for s, x in ((a, product.a), (b, product.b))))
     make.output(n % 4 == 0, partial)
-    make.prelude.const("TILE", side)
+    make.prelude.const("TILE", SMALL)
     make.prelude.const("A_ALONG_K", a.along_k)
     make.prelude.const("B_ALONG_K", b.along_k)
-    memory = 2 * side * (side + 1) * _word(product).size_bytes
+    memory = 2 * SMALL * (SMALL + 1) * _word(product).size_bytes
     groups = tiles_m * tiles_n * product.matrices * splits
-    return make.launch("small", _inputs(product, partial), groups, side * side // 4, memory, device), splits
+    return make.launch("small", _inputs(product, partial), groups, SMALL * SMALL // 4, memory, device), splits
 
 
 def _tiny(product: Product, device: Capability) -> Launch:
@@ -360,13 +356,13 @@ def _gemv(product: Product, kernel: str, splits: int, partial: bool, device: Cap
     if vectors > VECTORS or product.value in ("i64", "u64"):
         raise ArgumentError(
             f"matmul: the kernel 'gemv' takes at most {VECTORS} vectors of 32-bit values, "
-            f"not {vectors} of {product.value}; use tiny or small16"
+            f"not {vectors} of {product.value}; use tiny or small"
         )
     matrix, vector = (product.b, product.a) if few_rows else (product.a, product.b)
     w, x = matrix.side("w", rows, k), vector.side("x", vectors, k)
     x = Side("x", x.kind, x.along_k, x.wide and x.along_k and w.along_k)
     unit = 4 if w.along_k else 1
-    wide, threads = _gemv_shape(w, k)
+    wide, threads = _gemv_shape(w, k, vectors)
     units = -(-k // unit)
     span, splits = _span(units, splits, 1)
     strips = -(-rows // (4 * wide))
@@ -388,22 +384,21 @@ def _gemv(product: Product, kernel: str, splits: int, partial: bool, device: Cap
     return make.launch("gemv", _inputs(product, partial), groups, threads, memory, device), splits
 
 
-def _gemv_shape(w: Side, k: int) -> tuple[int, int]:
-    """(threads side by side over rows, threads) of a workgroup."""
+def _gemv_shape(w: Side, k: int, vectors: int) -> tuple[int, int]:
+    """(threads side by side over rows, threads) of a workgroup; their sums for every vector share workgroup memory."""
+    most = 256 if vectors <= 4 else 128
     if w.along_k:
-        return 1, 256 if k >= 8192 else 128 if k >= 512 else 64
-    return 16, 256
+        return 1, min(most, 256 if k >= 8192 else 128 if k >= 512 else 64)
+    return 16, most
 
 
 def _gemv_splits(product: Product) -> int:
-    rows, k = max(product.m, product.n), product.k
-    few_rows = product.m <= product.n
-    w = (product.b if few_rows else product.a).side("w", rows, k)
-    wide, threads = _gemv_shape(w, k)
+    vectors, rows, k = min(product.m, product.n), max(product.m, product.n), product.k
+    w = (product.b if product.m <= product.n else product.a).side("w", rows, k)
+    wide, threads = _gemv_shape(w, k, vectors)
     groups = product.matrices * -(-rows // (4 * wide))
     per_group = threads // wide * (4 if w.along_k else 1)  # of k in one round
-    wanted = BUSY if w.along_k else 2 * BUSY
-    return max(1, min(wanted // groups, k // (4 * per_group))) if groups < wanted else 1
+    return _splits(groups, k, 4 * per_group, BUSY if w.along_k else 2 * BUSY)
 
 
 def _finish(product: Product, splits: int, inputs: int, device: Capability) -> Launch:
@@ -427,8 +422,7 @@ def _finish(product: Product, splits: int, inputs: int, device: Capability) -> L
 # The largest k of one split, so that no invocation loops more than STEPS times.
 K_LIMITS = {
     **{name: STEPS * tile.depth for name, tile in TILES.items()},
-    "small16": STEPS * 16 // 21,
-    "small32": STEPS * 32 // 37,
+    "small": STEPS * SMALL // (SMALL + 5),
     "gemv": STEPS * 8,
     "tiny": STEPS,
 }
@@ -442,7 +436,7 @@ def variants(device: Capability) -> Iterator[Plan]:
         if tile is not None and tile.workgroup_bytes > device.max_workgroup_bytes:
             continue
         for kind, left, right in pairs(kinds, (False, True), (False, True)):
-            if kind is dt.I64 and kernel not in (*SMALL, "tiny"):
+            if kind is dt.I64 and kernel not in ("small", "tiny"):
                 continue
             even = (tile.rows, tile.columns, tile.depth) if tile else (32, 32, 32)
             for m, n, k in (even, (36, 68, 20), (33, 65, 31)):

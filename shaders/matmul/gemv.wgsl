@@ -1,4 +1,4 @@
-// out[z, v, r] = epilogue(Σ_k w[z, r, k] · x[z, v, k]): a matrix times one to four vectors.
+// out[z, v, r] = epilogue(Σ_k w[z, r, k] · x[z, v, k]): a matrix times a few vectors.
 //
 // A workgroup computes 4 · WIDE neighbouring r. WIDE threads stand side by side over them, and THREADS / WIDE threads share
 // the sum over k, whose parts meet in workgroup memory. `accumulate(u)` adds the u-th unit of k to the thread's sums: four

@@ -1,6 +1,6 @@
 // out[z, r, c] = epilogue(Σ_k a[z, r, k] · b[z, k, c]): a workgroup computes a TILE × TILE square, a thread four neighbours.
 //
-// For small and odd sizes, any strides and every value type. Elements outside the operands count as zero.
+// Short and plain: any strides and every value type. Elements outside the operands count as zero.
 // A_ALONG_K, B_ALONG_K: whether neighbours in memory are neighbours in k, so that loads run along them.
 //
 //! needs TILE, THREADS, A_ALONG_K, B_ALONG_K, V, put4

@@ -8,7 +8,7 @@ from itertools import product
 
 import pytest
 
-from burn_wgpu.kernel.matmul import K_LIMITS, KERNELS, SMALL, TILES, matmul_plan
+from burn_wgpu.kernel.matmul import K_LIMITS, KERNELS, TILES, matmul_plan
 from burn_wgpu.shader.capability import Capability
 from burn_wgpu.shader.compose import compose
 from burn_wgpu.shader.launch import Launch, Out, Plan, check
@@ -53,8 +53,6 @@ def kernel_of(made: Plan) -> str:
         file = next(
             name for name, tile in TILES.items() if (tile.rows, tile.columns, tile.depth) == (rows, columns, depth)
         )
-    elif file == "small":
-        file += str(constant(launch, "TILE"))
     return f"{file}/{splits}"
 
 
@@ -69,16 +67,17 @@ def kernel_of(made: Plan) -> str:
         ((512, 512), (512, 512), "tile_64x64/4"),
         ((96, 512, 64), (96, 64, 512), "tile_64x128/1"),
         ((256, 256), (256, 256), "tile_32x32/1"),
-        ((40, 65536), (65536, 40), "tile_32x32/64"),
+        ((40, 65536), (65536, 40), "tile_32x32/256"),
         ((1, 4096), (4096, 4096), "gemv/8"),
         ((4096, 4096), (4096, 1), "gemv/1"),
         ((4, 512), (512, 512), "gemv/8"),
         ((1, 1 << 20), (1 << 20, 1), "gemv/256"),
-        ((16, 4096), (4096, 4096), "small16/1"),
+        ((16, 4096), (4096, 4096), "tile_32x32/8"),
+        ((8, 4096), (4096, 4096), "gemv/8"),
         ((70_000, 4, 5), (70_000, 5, 6), "tiny/1"),
         ((1000, 5), (5, 1000), "tiny/1"),
         ((30, 0), (0, 40), "tiny/1"),
-        ((17, 100), (100, 200), "small32/1"),
+        ((17, 100), (100, 200), "tile_32x32/1"),
     ],
 )
 def test_the_kernel_follows_from_the_sizes(lhs: Shape, rhs: Shape, wanted: str) -> None:
@@ -92,8 +91,8 @@ def test_a_device_with_little_workgroup_memory_gets_tiles_that_fit() -> None:
 
 
 def test_64_bit_integers_take_the_small_kernel() -> None:
-    assert kernel_of(plan((500, 500), (500, 500), kind=dt.I64)) == "small16/1"
-    assert kernel_of(plan((1, 500), (500, 500), kind=dt.U64)) == "small16/1"
+    assert kernel_of(plan((500, 500), (500, 500), kind=dt.I64)) == "small/1"
+    assert kernel_of(plan((1, 500), (500, 500), kind=dt.U64)) == "small/1"
 
 
 def test_a_shared_right_matrix_makes_one_tall_product() -> None:
@@ -201,7 +200,6 @@ def test_all_kernels_fit_the_default_limits_but_the_deep_tile() -> None:
         fits = all(launch.key.workgroup_bytes <= DEFAULT.max_workgroup_bytes for launch in made.launches)
         assert fits == (kernel != "tile_64x128_deep")
         assert all(launch.key.invocations <= 256 for launch in made.launches)
-    assert set(SMALL) < set(KERNELS)
 
 
 def test_what_has_no_product_is_named() -> None:
@@ -215,11 +213,11 @@ def test_what_has_no_product_is_named() -> None:
     with pytest.raises(ArgumentError) as many:
         matmul_plan("matmul", Layout.dense((9, 9)), Layout.dense((9, 9)), dt.F32, DEFAULT, kernel="gemv")
     assert str(many.value) == (
-        "matmul: the kernel 'gemv' takes at most 4 vectors of 32-bit values, not 9 of f32; use tiny or small16"
+        "matmul: the kernel 'gemv' takes at most 8 vectors of 32-bit values, not 9 of f32; use tiny or small"
     )
     with pytest.raises(DTypeError) as wide:
         matmul_plan("matmul", square, square, dt.I64, DEFAULT, kernel="tile_32x32")
-    assert str(wide.value) == ("matmul: the kernel 'tile_32x32' has no 64-bit integers; use small16, small32 or tiny")
+    assert str(wide.value) == ("matmul: the kernel 'tile_32x32' has no 64-bit integers; use small or tiny")
     with pytest.raises(DTypeError) as whole:
         matmul_plan("linear", square, square, dt.I32, DEFAULT, activation="relu")
     assert str(whole.value) == "linear: the activation 'relu' needs floats, but the product is i32"
