@@ -24,6 +24,16 @@ if TYPE_CHECKING:
     from burn_wgpu.tensor.api import Tensor
 
 
+class ZeroDimPlaceholders(tuple[int, ...]):
+    """A shape for reshape in which 0 copies the size of the same axis, as in ONNX: `ZeroDimPlaceholders((0, -1))`."""
+
+    def filled(self, shape: Shape) -> tuple[int, ...]:
+        """The sizes with every 0 replaced."""
+        if any(n == 0 and i >= len(shape) for i, n in enumerate(self)):
+            raise ShapeError(f"reshape: {list(self)} has a 0 at an axis that {list(shape)} does not have")
+        return tuple(shape[i] if n == 0 else n for i, n in enumerate(self))
+
+
 class Base:
     """What float, int and bool tensors have in common."""
 
@@ -71,8 +81,13 @@ class Base:
     # ------------------------------------------------------------------------------------------------ shape
 
     def reshape(self: Tensor, *shape: int | Sequence[int]) -> Tensor:
-        """The same elements in row-major order under another shape. One −1 is inferred; 0 is an empty axis."""
+        """The same elements in row-major order under another shape. One −1 is inferred; 0 is an empty axis.
+
+        In `ZeroDimPlaceholders(sizes)` a 0 stands for the size of the same axis of self.
+        """
         ops, p = self._ops, self.primitive
+        if len(shape) == 1 and isinstance(shape[0], ZeroDimPlaceholders):
+            return self.reshape(shape[0].filled(p.shape))
         return wrap(ops.reshape(p, check.reshape(p.shape, check.integers("reshape", shape))), ops)
 
     def view(self: Tensor, *shape: int | Sequence[int]) -> Tensor:

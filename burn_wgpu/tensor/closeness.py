@@ -1,0 +1,139 @@
+"""Comparing host data and shapes in tests: tolerances, assertions, a report of closeness."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from burn_wgpu.std.data import TensorData
+from burn_wgpu.std.dtype import F32, DType
+from burn_wgpu.std.errors import ArgumentError, ShapeError
+from burn_wgpu.tensor.display import element
+from burn_wgpu.tensor.info import finfo
+
+if TYPE_CHECKING:
+    from burn_wgpu.tensor.api import Tensor
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """Numbers are close when they are equal, or |x − y| < max(absolute, relative · max(|x|, |y|))."""
+
+    relative: float = 0.005
+    absolute: float = 1e-5
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.relative <= 1 or not self.absolute >= 0:
+            raise ArgumentError(
+                f"tolerance: relative {self.relative} and absolute {self.absolute}; "
+                f"the relative one must lie in [0, 1], the absolute one must not be negative"
+            )
+
+    @staticmethod
+    def strict(dtype: DType = F32) -> Tolerance:
+        """64 times the smallest normal number, nothing relative."""
+        return Tolerance(0.0, 64 * finfo(dtype).min_positive)
+
+    @staticmethod
+    def balanced() -> Tolerance:
+        """0.5 % or 1e-5: the default."""
+        return Tolerance()
+
+    @staticmethod
+    def permissive() -> Tolerance:
+        """1 % or 0.01."""
+        return Tolerance(0.01, 0.01)
+
+    @staticmethod
+    def rel_abs(relative: float, absolute: float) -> Tolerance:
+        return Tolerance(relative, absolute)
+
+    def with_relative(self, relative: float) -> Tolerance:
+        return replace(self, relative=relative)
+
+    def with_absolute(self, absolute: float) -> Tolerance:
+        return replace(self, absolute=absolute)
+
+    def approx_eq(self, x: float, y: float) -> bool:
+        """Whether two numbers are close; NaN is close to NaN, an infinity to itself."""
+        return bool(_close(np.asarray(x, np.float64), np.asarray(y, np.float64), self))
+
+
+def assert_eq(left: TensorData | Tensor, right: TensorData | Tensor, strict: bool = True) -> None:
+    """Raises AssertionError unless shapes and values are equal, and with `strict` the dtypes. NaN equals nothing."""
+    a, b = _data(left), _data(right)
+    if strict and a.dtype is not b.dtype:
+        raise AssertionError(f"assert_eq: the dtypes are {a.dtype} and {b.dtype}")
+    _same_shape("assert_eq", a, b)
+    x, y = a.numpy(), b.convert(a.dtype).numpy()
+    _report("assert_eq", a.dtype, x, y, x == y)
+
+
+def assert_approx_eq(left: TensorData | Tensor, right: TensorData | Tensor, tolerance: Tolerance | None = None) -> None:
+    """Raises AssertionError unless shapes are equal and values close; NaN is close to NaN."""
+    a, b = _data(left), _data(right)
+    _same_shape("assert_approx_eq", a, b)
+    x, y = a.numpy().astype(np.float64), b.numpy().astype(np.float64)
+    _report("assert_approx_eq", a.dtype, a.numpy(), b.numpy(), _close(x, y, tolerance or Tolerance()))
+
+
+def assert_shape(tensor: Tensor, slots: tuple[int | None | EllipsisType, ...]) -> None:
+    """Raises ShapeError unless the shape fits: an int is a size, None any size, one ... any number of axes."""
+    shape = tensor.shape
+    if slots.count(...) > 1:
+        raise ArgumentError(f"assert_shape: {_slots(slots)} has more than one '...'")
+    at = slots.index(...) if ... in slots else len(slots)
+    front, back = slots[:at], slots[at + 1 :]
+    fits = len(shape) >= len(front) + len(back) if ... in slots else len(shape) == len(slots)
+    pairs = [*zip(front, shape, strict=False), *zip(back, shape[len(shape) - len(back) :], strict=False)]
+    if not fits or any(slot is not None and slot != n for slot, n in pairs):
+        raise ShapeError(f"assert_shape: the tensor has shape {list(shape)}; it must be {_slots(slots)}")
+
+
+def check_closeness(output: Tensor, reference: Tensor) -> str:
+    """A table: the share of elements that differ by less than each of 1e-1 … 1e-8; PASS all, WARN from 90 % on."""
+    a, b = _data(output), _data(reference)
+    _same_shape("check_closeness", a, b)
+    difference = np.abs(a.numpy().astype(np.float64) - b.numpy().astype(np.float64))
+    lines = []
+    for power in range(1, 9):
+        share = float((difference < 10.0**-power).mean()) if difference.size else 1.0
+        verdict = "PASS" if share == 1 else "WARN" if share >= 0.9 else "FAIL"
+        lines.append(f"{verdict} {share:8.2%} within 1e-{power}")
+    return "\n".join(lines)
+
+
+def _data(value: TensorData | Tensor) -> TensorData:
+    return value if isinstance(value, TensorData) else value.to_data()
+
+
+def _slots(slots: tuple[Any, ...]) -> str:
+    return "[" + ", ".join("_" if s is None else "..." if s is ... else str(s) for s in slots) + "]"
+
+
+def _same_shape(name: str, a: TensorData, b: TensorData) -> None:
+    if a.shape != b.shape:
+        raise AssertionError(f"{name}: the shapes are {list(a.shape)} and {list(b.shape)}")
+
+
+def _close(x: np.ndarray, y: np.ndarray, tolerance: Tolerance) -> np.ndarray:
+    with np.errstate(invalid="ignore"):
+        limit = np.maximum(tolerance.absolute, tolerance.relative * np.maximum(np.abs(x), np.abs(y)))
+        finite = np.isfinite(x) & np.isfinite(y)
+        return (x == y) | (np.isnan(x) & np.isnan(y)) | (finite & (np.abs(x - y) < limit))
+
+
+def _report(name: str, dtype: DType, x: np.ndarray, y: np.ndarray, fine: np.ndarray) -> None:
+    wrong = np.argwhere(~np.asarray(fine).reshape(x.shape))
+    if not len(wrong):
+        return
+    shown = [
+        f"{at.tolist()}: {element(x[tuple(at)], dtype)} and {element(y[tuple(at)], dtype)}" for at in wrong[:_SHOWN]
+    ]
+    more = f"; {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
+    raise AssertionError(f"{name}: {len(wrong)} of {x.size} elements differ: {', '.join(shown)}{more}")
