@@ -6,11 +6,11 @@ statistics of batch norm, are a fold to mean and centred squares (lib/reduce_mom
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from burn_wgpu.kernel.lanes import Apply, Lanes, register_row
-from burn_wgpu.kernel.reduce import WORKGROUP, Domain, Fold, Result, fill_launches, fold_launches
+from burn_wgpu.kernel.reduce import SHAPES, WORKGROUP, Domain, Fold, Result, fill_launches, fold_launches
 from burn_wgpu.shader.capability import Capability
 from burn_wgpu.shader.launch import KernelKey, Launch, Out, Plan, fold
 from burn_wgpu.shader.prelude import Prelude, word_kind, words
@@ -216,3 +216,16 @@ def _no_f64(operation: str, device: Capability, *dtypes: DType) -> None:
     if dt.F64 in dtypes:
         raise DTypeError(f"{operation}: {device.adapter} stores f64 but has no arithmetic for it; cast to f32")
     assert all(word_kind(d).value == "f32" for d in dtypes)
+
+
+def variants(device: Capability) -> Iterator[Plan]:
+    """Layer norm by rows and by lanes, batch norm and its training passes, over each float."""
+    for dtype in (dt.F32, dt.F16, dt.BF16):
+        for shape in (*SHAPES, (64, 64), (9, 2048), (6, 384)):
+            for beta in (dtype, None):
+                yield layer_norm_plan(Layout.dense(shape), dtype, dtype, beta, 1e-5, device)
+        for shape in ((4, 6, 10), (3, 8), (64, 128, 28, 28), (2, 3, 5)):
+            layout = Layout.dense(shape)
+            yield batch_norm_plan(layout, dtype, (dtype, dtype, dt.F32, dt.F32), 1e-5, device)
+            yield batch_norm_train_plan(layout, dtype, dtype, dtype, 1e-5, device)
+            yield batch_norm_train_backward_plan(layout, dtype, dtype, dtype, dt.F32, dt.F32, 1e-5, device)

@@ -10,7 +10,7 @@ A fold is a library file (lib/reduce_*.wgsl): an accumulator type A with identit
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Literal
@@ -23,6 +23,7 @@ from burn_wgpu.std.data import store_array
 from burn_wgpu.std.dtype import DType
 from burn_wgpu.std.errors import DTypeError, ShapeError
 from burn_wgpu.std.layout import Layout, Shape
+from burn_wgpu.std.slice import Slice
 
 WORKGROUP = 256
 # Loops of one invocation end below this, in units; software adapters of today stop at 65,535 iterations.
@@ -506,3 +507,36 @@ def fill_launches(out: Out, value: float, operand: int, device: Capability) -> t
     grid = fold(-(-count // WORKGROUP), device)
     key = KernelKey("reduce/fill", prelude.build(), (), 1, 0, WORKGROUP, frozenset(), trusted=True)
     return (Launch(key, (operand,), words(grid[0], count, int(bits[0]), int(bits[1])), grid),)
+
+
+# Shapes whose reductions meet every algorithm: long rows, odd rows, many short rows, one long row, many columns.
+SHAPES = ((300, 4096), (7, 33), (70_000, 3), (1, 1 << 20), (1 << 18, 8))
+
+
+def variants(device: Capability) -> Iterator[Plan]:
+    """Every reduction over each kind of value, by rows, by columns and whole, short and cut into parts."""
+    for dtype in value_dtypes(device):
+        for shape in SHAPES:
+            layout = Layout.dense(shape)
+            for axes in ((0,), (1,), None):
+                for how in ("sum", "mean", "prod", "max", "min", "max_abs"):
+                    yield reduce_plan(how, how, layout, dtype, axes, device, dtype)
+                for how in ("any", "all"):
+                    yield reduce_plan(how, how, layout, dtype, axes, device, dt.BOOL_U8)
+                if axes is not None:
+                    yield reduce_plan("argmax", "argmax", layout, dtype, axes, device, None, dt.I32)
+                    yield reduce_plan("argmin", "argmin", layout, dtype, axes, device, dtype, dt.I64)
+        view = Layout.dense((40, 60)).swap_dims(0, 1).slice([Slice(1), Slice(0, None, 3)])
+        for axes in ((0,), (1,), None):
+            yield reduce_plan("sum", "sum", view, dtype, axes, device, dtype)
+    for dtype in (dt.BOOL_U8, dt.BOOL_U32):
+        for shape in SHAPES:
+            for axes in ((0,), (1,), None):
+                for how in ("any", "all"):
+                    yield reduce_plan(how, how, Layout.dense(shape), dtype, axes, device, dtype)
+
+
+def value_dtypes(device: Capability) -> tuple[DType, ...]:
+    """One dtype for each way that values lie in words, as the device can compute them."""
+    wide = (dt.I64, dt.U64) if device.has("shader-int64") else ()
+    return (dt.F32, dt.F16, dt.BF16, dt.I32, dt.U32, dt.I16, dt.U8, *wide)

@@ -7,10 +7,21 @@ every part, the next scans the parts and begins each with the totals before it. 
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterator
+from typing import Literal, get_args
 
 from burn_wgpu.kernel.lanes import Lanes
-from burn_wgpu.kernel.reduce import WORKGROUP, Domain, Fields, Fold, fold_launches, fold_of, power
+from burn_wgpu.kernel.reduce import (
+    SHAPES,
+    WORKGROUP,
+    Domain,
+    Fields,
+    Fold,
+    fold_launches,
+    fold_of,
+    power,
+    value_dtypes,
+)
 from burn_wgpu.shader.capability import Capability
 from burn_wgpu.shader.launch import KernelKey, Launch, Out, Plan, fold
 from burn_wgpu.shader.prelude import Prelude, word_kind, words
@@ -217,3 +228,12 @@ def _settle(what: Fold, dtype: DType, size: int, source: int, device: Capability
         frozenset(prelude.features), trusted=True,
     )  # fmt: skip
     return Launch(key, (source, 1), words(grid[0], chunks, size - 1), grid)
+
+
+def variants(device: Capability) -> Iterator[Plan]:
+    """Each running fold over each kind of value, along rows and columns, whole and cut into parts."""
+    for dtype in value_dtypes(device):
+        for shape in (*SHAPES, (5, 7, 3)):
+            for dim in range(len(shape)):
+                for how in get_args(How):
+                    yield scan_plan(how, how, Layout.dense(shape), dtype, dim, device)

@@ -7,10 +7,11 @@ pass over the result.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 from burn_wgpu.kernel.lanes import Apply, Lanes, register_row
-from burn_wgpu.kernel.reduce import Domain, Fold, fold_launches
+from burn_wgpu.kernel.reduce import SHAPES, Domain, Fold, fold_launches
 from burn_wgpu.shader.capability import Capability
 from burn_wgpu.shader.launch import Launch, Out, Plan
 from burn_wgpu.shader.prelude import words
@@ -63,3 +64,13 @@ def softmax_plan(
     grid = apply.grid(device)
     launches.append(Launch(key, (0, 1 + len(scratch), 1), words(grid[0], *apply.fields.values), grid))
     return Plan(mode, 1, (out,), tuple(launches), tuple(scratch))
+
+
+def variants(device: Capability) -> Iterator[Plan]:
+    """Rows held in registers and lanes in two passes, over each float."""
+    modes: tuple[Mode, ...] = ("softmax", "log_softmax", "softmin")
+    for dtype in (dt.F32, dt.F16, dt.BF16):
+        for shape in (*SHAPES, (64, 64), (9, 2048)):
+            for dim in (0, 1):
+                for mode in modes:
+                    yield softmax_plan(mode, Layout.dense(shape), dtype, dim, device)

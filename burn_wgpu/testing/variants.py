@@ -59,8 +59,14 @@ def all_variants(implementation: Implementation = "naga") -> Iterator[tuple[str,
 
 
 def families() -> list[str]:
-    """The kernel families: modules of burn_wgpu.kernel that make plans."""
-    return sorted(m.name for m in pkgutil.iter_modules(burn_wgpu.kernel.__path__) if not m.name.endswith("_text"))
+    """The kernel families: modules of burn_wgpu.kernel that define a `…_plan`."""
+    found = []
+    for name in sorted(m.name for m in pkgutil.iter_modules(burn_wgpu.kernel.__path__)):
+        module = importlib.import_module(f"burn_wgpu.kernel.{name}")
+        own = (n for n, v in vars(module).items() if getattr(v, "__module__", "") == module.__name__)
+        if any(n.endswith("_plan") for n in own):
+            found.append(name)
+    return found
 
 
 def _plans(device: Capability) -> Iterable[Plan]:
