@@ -24,10 +24,9 @@ from burn_wgpu.std.errors import (
 )
 
 CHECKED_VERSION = (29, 0, 1, 1)
-# Listed by adapters, but a device that asks for them is refused by this wgpu-native.
-EXPERIMENTAL = frozenset({
-    "ray-query", "cooperative-matrix", "mesh-shader", "acceleration-structure-binding-array", "shader-per-vertex",
-})  # fmt: skip
+# What kernels and the profiler use. Nothing else is asked for: some features cost speed by being on (mappable primary
+# buffers on a discrete GPU), and experimental ones make the request fail.
+FEATURES = frozenset({"shader-f16", "shader-int64", "subgroup", "subgroup-barrier", "timestamp-query"})
 _TYPE_ORDER = {"DiscreteGPU": 0, "IntegratedGPU": 1, "VirtualGPU": 2, "Unknown": 3, "Other": 3, "CPU": 4}
 
 
@@ -191,7 +190,7 @@ def find_adapter(index: int) -> AdapterInfo:
 
 def open_device(info: AdapterInfo, default_limits: bool = False) -> tuple[Any, Capability]:
     """A device with all the adapter's limits and features, or with WebGPU's default limits; and what it can do."""
-    wanted = [] if default_limits else [f for f in info.features if f not in EXPERIMENTAL]
+    wanted = [] if default_limits else [f for f in info.features if f in FEATURES]
     limits: dict[str, int] = {}
     if default_limits:
         limits = {k: v for k, v in DEFAULT_LIMITS.items() if k in info.limits}
