@@ -50,14 +50,17 @@ class KindOps:
         self.handle = handle
         self.kind = kind
         self.prefix = prefix
+        self.quantized = prefix == "q_"
         self.bool_dtype = device.settings.bool_dtype
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
         method = getattr(self.backend, self.prefix + name, None)
+        if method is None and self.quantized:
+            method = self._dequantizing(name)
         if method is None:
-            what = "quantized" if self.prefix == "q_" else self.kind
+            what = "quantized" if self.quantized else self.kind
             remedy = {
                 "float": "it is for int or bool tensors: convert with .int() or .bool()",
                 "int": "it is for other kinds: convert with .float() or .bool()",
@@ -66,6 +69,22 @@ class KindOps:
             }[what]
             raise DTypeError(f"{name}: a tensor of kind {what} has no such operation; {remedy}")
         setattr(self, name, method)
+        return method
+
+    def _dequantizing(self, name: str) -> Any:
+        """The float function on dequantized operands, where there is none for quantized ones."""
+        function = getattr(self.backend, "float_" + name, None)
+        if function is None:
+            return None
+
+        def method(*args: Any) -> Any:
+            target = self.device.settings.float_dtype
+            kinds = [getattr(getattr(a, "dtype", None), "kind", "") for a in args]
+            floats = (
+                self.backend.dequantize(a, target) if k == "qfloat" else a for a, k in zip(args, kinds, strict=True)
+            )
+            return function(*floats)
+
         return method
 
     def of(self, kind: Kind) -> KindOps:

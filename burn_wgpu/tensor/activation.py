@@ -211,6 +211,8 @@ def _native(tensor: Tensor, name: str, *args: Any) -> Tensor:
     ops = tensor._ops
     if ops.kind != "float":
         check.kind(name, tensor, "the tensor", "float")
+    if ops.quantized:
+        return _native(tensor.dequantize(), name, *args)
     return wrap(getattr(ops.backend, name)(tensor.primitive, *args), ops)
 
 

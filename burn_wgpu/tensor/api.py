@@ -16,11 +16,14 @@ from burn_wgpu.tensor.int import Int
 from burn_wgpu.tensor.interop import Interop
 from burn_wgpu.tensor.kinds import Kinds
 from burn_wgpu.tensor.numeric import Numeric
+from burn_wgpu.tensor.quantization import Quantization
 from burn_wgpu.tensor.shortcuts import Shortcuts
 from burn_wgpu.tensor.stats import Stats
 
 
-class Tensor(Kinds, Indexing, Base, Numeric, Float, Stats, Shortcuts, Int, Bool, Creation, Interop, Display, Core):
+class Tensor(
+    Kinds, Indexing, Base, Numeric, Float, Stats, Shortcuts, Quantization, Int, Bool, Creation, Interop, Display, Core
+):
     """A tensor on a device: `Tensor(data, device=…, dtype=…)`, or one of the creators (`Tensor.zeros` …).
 
     kind       "float", "int" or "bool"; which methods make sense depends on it, others raise DTypeError

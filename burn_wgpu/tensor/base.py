@@ -17,7 +17,7 @@ from burn_wgpu.std.errors import ArgumentError, DTypeError, ShapeError
 from burn_wgpu.std.layout import Shape
 from burn_wgpu.std.slice import Slice
 from burn_wgpu.tensor import check
-from burn_wgpu.tensor.core import Operand, broadcast, compare, from_host, method, rebind, wrap, wrap_kind
+from burn_wgpu.tensor.core import Operand, broadcast, compare, from_host, meet, method, rebind, wrap, wrap_kind
 from burn_wgpu.tensor.creation import _KINDS, as_device
 
 if TYPE_CHECKING:
@@ -363,6 +363,7 @@ class Base:
     def mask_where(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
         """value where the mask is true, else self; the three broadcast together."""
         check.kind("mask_where", mask, "the mask", "bool")
+        self, value = meet(self, value)
         check.operands("mask_where", self, value)
         check.same_device("mask_where", self, mask)
         a, b, c = _together("mask_where", self, mask, value)
@@ -396,6 +397,8 @@ class Base:
         `!= 0`. Raises UnsupportedDType for what the device cannot store.
         """
         device = self.device
+        if self._ops.quantized:
+            return self.dequantize().cast(dtype)
         if not isinstance(dtype, (type, str)) or dtype not in _KINDS:
             target = as_dtype(dtype)
             if target is self.dtype:
@@ -448,23 +451,27 @@ class Base:
     into_data_async = to_data_async
     to_data_as = into_data_as = into_data_dtype = to_data_dtype
 
+    def _host(self: Tensor) -> np.ndarray:
+        """The values; of a quantized tensor what its codes stand for."""
+        return self.dequantize().to_data().numpy()
+
     def numpy(self: Tensor) -> np.ndarray:
         """A NumPy array of the values, a copy of its own: bf16 as float32, bools as bool. Waits for the device."""
-        return np.array(self.to_data().numpy())
+        return np.array(self._host())
 
     def tolist(self: Tensor) -> Any:
         """Nested lists of Python numbers."""
-        return self.to_data().numpy().tolist()
+        return self._host().tolist()
 
     def to_vec(self: Tensor) -> list[Any]:
         """A flat list of Python numbers, row-major."""
-        return self.to_data().numpy().reshape(-1).tolist()  # type: ignore[no-any-return]
+        return self._host().reshape(-1).tolist()  # type: ignore[no-any-return]
 
     def item(self: Tensor) -> Any:
         """The Python number of a tensor of one element, of any rank. Waits for the device."""
         if self.size != 1:
             raise ShapeError(f"item: shape {list(self.shape)} has {self.size} elements; it must have exactly one")
-        return self.to_data().numpy().reshape(-1)[0].item()
+        return self._host().reshape(-1)[0].item()
 
     def into_scalar(self: Tensor) -> Any:
         """`item`."""
@@ -573,6 +580,7 @@ def _squeeze(name: str, tensor: Tensor, axes: tuple[int, ...]) -> Tensor:
 
 
 def _logic(tensor: Tensor, name: str, dim: int | Sequence[int] | None, keepdim: bool) -> Tensor:
+    tensor = tensor.dequantize()
     ops, p = tensor._ops, tensor.primitive
     extra = () if ops.kind == "bool" else (ops.bool_dtype,)
     target = ops if ops.kind == "bool" else ops.of("bool")

@@ -73,6 +73,8 @@ def register(tensor_class: type) -> None:
 
 def wrap(primitive: TensorPrim, ops: KindOps) -> Tensor:
     """A primitive of the device and kind of `ops` as a tensor."""
+    if ops.quantized:
+        ops = _settled(primitive, ops)
     tensor: Tensor = _new(_class)
     tensor.primitive = primitive
     tensor._ops = ops
@@ -87,6 +89,11 @@ def wrap_kind(primitive: TensorPrim, ops: KindOps) -> Tensor:
     return wrap(primitive, ops.of("float" if dtype.is_float else "int" if dtype.is_int else "bool"))
 
 
+def _settled(primitive: TensorPrim, ops: KindOps) -> KindOps:
+    """Operations on quantized tensors may give floats."""
+    return ops if primitive.dtype.kind == "qfloat" else ops.of("float")
+
+
 def rebind(tensor: Tensor, other: Tensor) -> None:
     """Makes `tensor` another name of `other`'s value; those who hold the old primitive keep it."""
     tensor.primitive = other.primitive
@@ -99,6 +106,8 @@ def rebind(tensor: Tensor, other: Tensor) -> None:
 def unary(tensor: Tensor, name: str) -> Tensor:
     """`name` of one tensor; the result has its kind."""
     ops = tensor._ops
+    if ops.quantized:
+        return wrap(getattr(ops, name)(tensor.primitive), ops)
     result: Tensor = _new(_class)
     result.primitive = getattr(ops, name)(tensor.primitive)
     result._ops = ops
@@ -115,7 +124,7 @@ def binary(lhs: Tensor, rhs: Any, name: str, scalar: str | None) -> Tensor:
         if rhs._ops is ops:
             p, q = lhs.primitive, rhs.primitive
             if p.dtype is q.dtype:
-                if p.shape != q.shape:
+                if p.shape != q.shape or ops.quantized:
                     function = getattr(ops, name)
                     p, q = broadcast(name, lhs, rhs)
                     return wrap(function(p, q), ops)
@@ -124,10 +133,7 @@ def binary(lhs: Tensor, rhs: Any, name: str, scalar: str | None) -> Tensor:
                 result._ops = ops
                 return result
     elif scalar is not None and (type(rhs) is float or type(rhs) is int):
-        result = _new(_class)
-        result.primitive = getattr(ops, scalar)(lhs.primitive, rhs)
-        result._ops = ops
-        return result
+        return wrap(getattr(ops, scalar)(lhs.primitive, rhs), ops)
     return _binary(lhs, rhs, name, scalar)
 
 
@@ -140,6 +146,8 @@ def _binary(lhs: Tensor, rhs: Any, name: str, scalar: str | None) -> Tensor:
         if scalar is not None:
             return wrap(getattr(ops, scalar)(lhs.primitive, found), ops)
         found = constant(lhs, found)
+    lhs, found = meet(lhs, found)
+    ops = lhs._ops
     function = getattr(ops, name)
     check.operands(name, lhs, found)
     p, q = broadcast(name, lhs, found)
@@ -161,6 +169,8 @@ def compare(lhs: Tensor, rhs: Any, name: str, scalar: str) -> Tensor:
         return NotImplemented  # type: ignore[no-any-return]
     if not isinstance(found, Core):
         return _compared(ops, getattr(ops, scalar), lhs.primitive, found)
+    lhs, found = meet(lhs, found)
+    ops = lhs._ops
     function = getattr(ops, name)
     check.operands(name, lhs, found)
     return _compared(ops, function, *broadcast(name, lhs, found))
@@ -214,10 +224,22 @@ def constant(like: Tensor, value: int | float) -> Tensor:
     """A tensor of `like`'s rank and dtype that holds one number."""
     ops = like._ops
     shape = (1,) * len(like.shape)
+    if ops.quantized:
+        ops = ops.of("float")
+        return wrap(ops.full(shape, value, ops.handle, like.device.settings.float_dtype), ops)
     if ops.kind == "bool":
         make = ops.ones if value else ops.zeros
         return wrap(make(shape, ops.handle, like.dtype), ops)
     return wrap(ops.full(shape, value, ops.handle, like.dtype), ops)
+
+
+def meet(lhs: Tensor, rhs: Tensor) -> tuple[Tensor, Tensor]:
+    """A quantized operand beside a float one, or beside one of another scheme, is dequantized."""
+    a, b = lhs.primitive.dtype, rhs.primitive.dtype
+    if a is b or a.kind != "qfloat" and b.kind != "qfloat":
+        return lhs, rhs
+    target = a if a.is_float else b if b.is_float else lhs.device.settings.float_dtype
+    return lhs.dequantize(target), rhs.dequantize(target)
 
 
 def from_host(name: str, data: TensorData, device: Device, kind: Kind, dtype: DType) -> Tensor:

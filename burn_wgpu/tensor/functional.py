@@ -122,7 +122,8 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """x · weight (+ bias): x [.., Din], weight [Din, Dout], bias [Dout] → [.., Dout]."""
     check.rank("linear", x.shape, 1, "x")
     check.exact_rank("linear", weight, 2, "weight")
-    check.together("linear", x, weight=weight, bias=bias)
+    x = x.dequantize()
+    check.together("linear", x, weight=None if weight.is_quantized else weight, bias=bias)
     if x.shape[-1] != weight.shape[0]:
         raise ShapeError(
             f"linear: x {list(x.shape)} and weight {list(weight.shape)} disagree on the inner size "
@@ -132,6 +133,10 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         check.vector("linear", "bias", bias, weight.shape[1], "the weight's output size")
     if x.rank == 1:
         return linear(x.unsqueeze_dim(0), weight, bias).squeeze_dim(0)
+    if weight.is_quantized:
+        # A quantized weight stays quantized: the backend multiplies by it as it is.
+        product = x.matmul(weight).dequantize(x.dtype)
+        return product if bias is None else product + bias
     return wrap(x._ops.backend.linear(x.primitive, weight.primitive, _prim(bias)), x._ops)
 
 

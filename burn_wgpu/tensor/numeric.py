@@ -61,9 +61,13 @@ class Numeric:
         rest = binary(self, other, "remainder", "remainder_scalar")
         if rest is NotImplemented:
             return rest
+        if self.kind == "int":
+            # Truncated, and one less where the truncated rest is not the floored one: self − rest could wrap.
+            whole = binary(self, other, "div", "div_scalar")
+            short = binary(self, binary(whole, other, "mul", "mul_scalar"), "sub", None).not_equal(rest)
+            return binary(whole, short.cast(self.dtype), "sub", None)
         # self − rest is a multiple of other; what is left of rounding goes.
-        whole = binary(binary(self, rest, "sub", None), other, "div", "div_scalar")
-        return whole if self.kind == "int" else unary(whole, "round")
+        return unary(binary(binary(self, rest, "sub", None), other, "div", "div_scalar"), "round")
 
     def __rfloordiv__(self: Tensor, other: Operand) -> Tensor:
         found = operand("floordiv", other, self)
@@ -503,7 +507,11 @@ def _matmul(lhs: Tensor, rhs: Tensor | np.ndarray) -> Tensor:
     if other is None or isinstance(other, (int, float)):
         return NotImplemented  # type: ignore[no-any-return]
     if other._ops is not ops or other.primitive.dtype is not lhs.primitive.dtype:
-        check.operands("matmul", lhs, other)
+        if lhs.kind == other.kind and (ops.quantized or other._ops.quantized):
+            check.same_device("matmul", lhs, other)
+            ops = ops if ops.quantized else other._ops
+        else:
+            check.operands("matmul", lhs, other)
     p, q = lhs.primitive, other.primitive
     a, b = p.shape, q.shape
     m, n = len(a), len(b)
@@ -523,9 +531,9 @@ def _matmul(lhs: Tensor, rhs: Tensor | np.ndarray) -> Tensor:
     if a[:-2] != b[:-2]:
         check.broadcast("matmul", tuple(a[:-2]), tuple(b[:-2]))
         if m < n:
-            p = ops.reshape(p, (1,) * (n - m) + tuple(a))
+            p = lhs._ops.reshape(p, (1,) * (n - m) + tuple(a))
         elif n < m:
-            q = ops.reshape(q, (1,) * (m - n) + tuple(b))
+            q = other._ops.reshape(q, (1,) * (m - n) + tuple(b))
     return wrap(ops.matmul(p, q), ops)
 
 

@@ -108,6 +108,11 @@ def test_python_division_table(device: Device) -> None:
         assert (x % y).tolist() == [2, -2, -1, 1]
         assert (x // y).tolist() == [-3, -3, 2, 2]
     assert Tensor.from_floats(lhs, device).fmod(Tensor.from_floats(rhs, device)).tolist() == [-1, 1, -1, 1]
+    low = -(2**31)
+    extremes = np.array([low, low, low + 1, 2**31 - 1], np.int32)
+    assert (Tensor(extremes, device=device) // 3).tolist() == [int(v) // 3 for v in extremes]
+    assert (Tensor([low, 7], device=device) // -1).tolist() == [low, -7]
+    assert (Tensor([2**32 - 1, 9], device=device, dtype="u32") // 4).tolist() == [2**30 - 1, 2]
     quotient, rest = divmod(Tensor(lhs, device=device), 3)
     assert (quotient.tolist(), rest.tolist()) == ([-3, 2, -3, 2], [2, 1, 2, 1])
 
