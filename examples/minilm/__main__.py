@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import sys
 import time
@@ -37,7 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--dtype", choices=("f32", "f16"), default="f32", help="of the weights and activations")
     args = parser.parse_args(argv)
     try:
-        show(args.sentences or list(SENTENCES), Device(args.device), args.dtype)
+        device = Device(args.device or os.environ.get("BURN_DEVICE") or "wgpu")
+        show(args.sentences or list(SENTENCES), device, args.dtype)
     except (BurnError, OSError) as error:
         print(f"minilm: {' '.join(str(error).split())}", file=sys.stderr)
         return 1
@@ -102,21 +104,25 @@ def show(sentences: Sequence[str], device: Device, dtype: str) -> None:
         f"batch       {len(sentences)} sentences of up to {ids.shape[1]} tokens in {median:.1f} ms (median of {RUNS}, "
         f"vectors read back; {min(times) * 1e3:.1f} to {max(times) * 1e3:.1f}; the first {first * 1e3:.0f})"
     )
-    console.print(table(sentences, vectors @ vectors.T))
+    console.print(table(sentences, vectors @ vectors.T, console.width))
 
 
-def table(sentences: Sequence[str], similarity: np.ndarray) -> Any:
-    """Cosines of the angles between the vectors, [n, n], as a table for the terminal."""
+def table(sentences: Sequence[str], similarity: np.ndarray, width: int = 100) -> Any:
+    """Cosines of the angles between the vectors, [n, n], as a table; sentences are cut so that it fits the width."""
     from rich.table import Table
     from rich.text import Text
 
+    digits = len(str(len(sentences)))
+    room = max(width - digits - 2 - 7 * len(sentences), 12)
     found = Table(title="similarity", title_justify="left", box=None, pad_edge=False)
-    found.add_column("", min_width=len(str(len(sentences))))
-    found.add_column("sentence", max_width=56, no_wrap=True, overflow="ellipsis")
+    found.add_column("", no_wrap=True)
+    found.add_column("sentence", no_wrap=True)
     for number in range(len(sentences)):
         found.add_column(str(number + 1), justify="right", min_width=5, no_wrap=True)
     for number, sentence in enumerate(sentences):
         shown = "".join(c if c.isprintable() else " " for c in sentence)
+        if len(shown) > room:
+            shown = shown[: room - 1] + "…"
         cells = [
             Text(f"{value:.2f}", style="bold" if value > 0.4 and column != number else "")
             for column, value in enumerate(similarity[number])
