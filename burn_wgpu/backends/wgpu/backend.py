@@ -13,6 +13,7 @@ from burn_wgpu.backends.wgpu.norm_ops import NormOps
 from burn_wgpu.backends.wgpu.pool_ops import PoolOps
 from burn_wgpu.backends.wgpu.random_ops import RandomOps
 from burn_wgpu.backends.wgpu.reduce_ops import ReduceOps
+from burn_wgpu.backends.wgpu.resample_ops import ResampleOps
 from burn_wgpu.backends.wgpu.scan_ops import ScanOps
 from burn_wgpu.backends.wgpu.softmax_ops import SoftmaxOps
 from burn_wgpu.backends.wgpu.sort_ops import SortOps
@@ -31,6 +32,7 @@ class WgpuBackend(  # type: ignore[misc]  # the mixins take this backend's own t
     PoolOps,
     RandomOps,
     ReduceOps,
+    ResampleOps,
     ScanOps,
     SoftmaxOps,
     SortOps,
