@@ -1,7 +1,7 @@
 """One opened device: plans become tasks, tasks become recorded dispatches.
 
-The hot path is `Task.run`: take a block for each output, find the bind group for these buffers, record. In a steady loop
-it creates no buffer, bind group, pipeline or parameter slot, formats no string and looks no setting up.
+The hot path is `Task.run`: take a block for each output, find the bind group for these buffers, record. In a steady
+loop it creates no buffer, bind group, pipeline or parameter slot, formats no string and looks no setting up.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from burn_wgpu.runtime.params import SLOT, ParamStore, Slot
 from burn_wgpu.runtime.pipeline import Pipeline, PipelineCache
 from burn_wgpu.runtime.provider import AdapterInfo
 from burn_wgpu.runtime.stream import BATCH_BYTES, BATCH_LIMIT, FORKED, Stream
-from burn_wgpu.shader.capability import Capability
 from burn_wgpu.shader.fault import FAULT_OPERAND
 from burn_wgpu.shader.launch import Plan, check
 from burn_wgpu.std.errors import DeviceError

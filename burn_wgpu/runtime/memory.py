@@ -87,8 +87,8 @@ class Pool:
         self.max_bytes = max_bytes
         self.max_binding = max_binding
         self.free: dict[int, list[int]] = {}  # size class → heap of numbers
-        # Every block is held here too. A lease in a reference cycle (a traceback's frames) is finalized together with what
-        # only it reaches: the block would come back to its free list with the buffer already released.
+        # Every block is held here too. A lease in a reference cycle (a traceback's frames) is finalized together with
+        # what only it reaches: the block would come back to its free list with the buffer already released.
         self.alive: dict[int, Block] = {}
         self.batch = 0
         self.created = 0
@@ -183,7 +183,7 @@ class Pool:
         )
 
     def trim(self) -> None:
-        """Drops every free block, after what refers to it has been submitted, and waits until the device has them back."""
+        """Drops every free block, after what refers to it was submitted, and waits until the device has them back."""
         stream = self.stream
         assert stream is not None
         with stream.lock:

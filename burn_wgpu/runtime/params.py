@@ -60,7 +60,7 @@ class ParamStore:
         self.reclaim: Callable[[], None] = lambda: None  # submits what uses dying slots, then calls `submitted`
 
     def slot(self, content: bytes) -> Slot:
-        """The slot that holds these bytes; written at most once while anyone uses it. Call it with the stream's lock."""
+        """The slot that holds these bytes; written at most once while anyone uses it. Needs the stream's lock."""
         found = self.by_content.get(content)
         if found is not None:
             return found

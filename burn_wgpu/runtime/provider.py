@@ -89,7 +89,7 @@ def explain(error: BaseException, what: str, adapter: str) -> BurnError:
 
 
 def told(message: str, what: str, adapter: str) -> BurnError:
-    """The exception for a message of wgpu. It has no classes of its own for a lost device or for memory: the text says."""
+    """The exception for a message of wgpu. It has no classes for a lost device or for memory: the text says."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     text = "; ".join(line for line in lines if line not in ("Validation Error", "Caused by:")) or message.strip()
     lower = text.lower()
@@ -143,7 +143,7 @@ class AdapterInfo:
 
 @lru_cache(maxsize=1)
 def adapters() -> tuple[AdapterInfo, ...]:
-    """Every adapter, best first: discrete, integrated, virtual, software. OpenGL ones only when there is nothing else."""
+    """Every adapter, best first: discrete, integrated, virtual, software. OpenGL ones only if there is nothing else."""
     _quiet_environment()
     found = wgpu().gpu.enumerate_adapters_sync()
     kinds = {"DiscreteGPU": "discrete", "IntegratedGPU": "integrated", "VirtualGPU": "virtual", "CPU": "cpu"}

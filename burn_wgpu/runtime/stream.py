@@ -191,9 +191,9 @@ class Stream:
         self.dispatches += len(operations)
         self.params.submitted()
         if provider.unraised:
-            error = self._unraised(_names(operations))
-            self.failed[batch] = str(error)
-            raise error
+            late = self._unraised(_names(operations))
+            self.failed[batch] = str(late)
+            raise late
         if self.submissions - self._fence_at >= _IN_FLIGHT:
             self._throttle()
 

@@ -101,10 +101,10 @@ def compose(key: KernelKey, implementation: Implementation = "naga", replace: Ma
     table: dict[str, tuple[str, frozenset[str]]] = {}
     origin: dict[str, str] = {}
     order: list[str] = []
-    for name, text in _declarations(key.prelude):
-        if name:
-            table[name] = (text, frozenset(_WORD.findall(text)))
-            order.append(name)
+    for declared, text in _declarations(key.prelude):
+        if declared:
+            table[declared] = (text, frozenset(_WORD.findall(text)))
+            order.append(declared)
     given = set(table)
     for file in files:
         for needed in _header(file)[1]:

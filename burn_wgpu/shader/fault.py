@@ -1,6 +1,6 @@
 """Data faults that a kernel can only report: an index out of range, a division by zero.
 
-A kernel stores (code, index, size) once in the device's fault words (`lib/fault.wgsl`); the next synchronisation raises.
+A kernel stores (code, index, size) once in the device's fault words (`lib/fault.wgsl`); the next read raises.
 A code names the kind and the operation; codes are given out per process.
 """
 

@@ -1,7 +1,7 @@
 """A piece of queued work as a frozen value: `KernelKey` names the kernel, `Launch` one dispatch, `Plan` one operation.
 
-Everything a launch needs is known without reading the GPU, and it names its tensors by number only, so that a buffer may
-be decided after the operation was called: fusion holds plans back, capture replays them.
+Everything a launch needs is known without reading the GPU, and it names its tensors by number only, so that a buffer
+may be decided after the operation was called: fusion holds plans back, capture replays them.
 """
 
 from __future__ import annotations

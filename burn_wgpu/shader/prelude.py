@@ -99,9 +99,10 @@ class Prelude:
         """A tensor of a dtype and its accessors.
 
         element: `load_NAME(i) -> value` of element i; `store_NAME(w, …)` writes word w (64-bit: element w) from
-        `lanes` values: store_x(i, v) for 4- and 8-byte elements, store_x(w, a, b) for 2-byte, (w, a, b, c, d) for 1-byte.
-        chunk: `load4_NAME(c) -> array<value, 4>` of elements 4c … 4c+3, `store4_NAME(c, array<value, 4>)`; `load_NAME(i)`
-        too, more slowly.
+        `lanes` values: store_x(i, v) for 4- and 8-byte elements, store_x(w, a, b) for 2-byte, (w, a, b, c, d) for
+        1-byte.
+        chunk: `load4_NAME(c) -> array<value, 4>` of elements 4c … 4c+3, `store4_NAME(c, array<value, 4>)`;
+        `load_NAME(i)` too, more slowly.
         """
         kind = word_kind(kind)
         array = kind.scalar_type if access == "element" else kind.chunk_type
@@ -109,7 +110,7 @@ class Prelude:
         self.use(f"lib/dtype/{kind.name}")
         if kind.feature:
             self.features.add(kind.feature)
-        n, v, un, pk = kind.name, kind.value, f"unpack_{kind.name}", f"pack_{kind.name}"
+        v, un, pk = kind.value, f"unpack_{kind.name}", f"pack_{kind.name}"
         four = f"array<{v}, 4>"
         if access == "element":
             args = ", ".join(f"v{j}: {v}" for j in range(kind.lanes))
@@ -176,7 +177,7 @@ class Prelude:
                 f"prelude: constant {name} is {value}, which WGSL cannot write as a finite f32; pass it as a parameter"
             )
         text = str(value).lower() if isinstance(value, bool) else repr(value)
-        self.text(f"const {name}: {kind} = {text};" if kind in ("bool", "f32") else f"const {name}: {kind} = {kind}({text});")
+        self.text(f"const {name}: {kind} = {text if kind in ('bool', 'f32') else f'{kind}({text})'};")
 
     def alias(self, name: str, kind: str) -> None:
         self.text(f"alias {name} = {kind};")

@@ -33,7 +33,7 @@ def as_scalar(value: object, target: DType) -> Scalar:
         try:
             number = float(value)
         except OverflowError:  # an int beyond every float
-            number = float("inf") if value > 0 else float("-inf")
+            number = float("inf") if int(value) > 0 else float("-inf")  # type: ignore[call-overload]
         with np.errstate(over="ignore"):
             if target is BF16:
                 return float(bf16_to_float32(float32_to_bf16(np.asarray(number, np.float32))))
@@ -46,7 +46,7 @@ def as_scalar(value: object, target: DType) -> Scalar:
         info = np.iinfo(target.numpy)
         return int(min(max(value, info.min), info.max))
     bits = 8 * target.size_bytes
-    wrapped = int(value) & ((1 << bits) - 1)
+    wrapped = int(value) & ((1 << bits) - 1)  # type: ignore[call-overload]  # Real has no __int__, all that are have
     if target.kind == "int" and wrapped >> (bits - 1):
         wrapped -= 1 << bits
     return wrapped

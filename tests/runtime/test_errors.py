@@ -1,4 +1,4 @@
-"""Failures: each is an exception of ours that names operation and remedy, the process lives, other tensors are intact."""
+"""Failures: each is an exception of ours that names operation and remedy, and other tensors are intact."""
 
 from __future__ import annotations
 
@@ -62,8 +62,10 @@ def test_a_refused_shader_names_operation_adapter_and_file(bench) -> None:
 def test_a_kernel_above_a_limit_is_refused_before_wgpu_sees_it(bench, key: dict[str, int], what: str) -> None:
     can: Capability = bench.client.capability
     limit = {
-        "workgroup_bytes": can.max_workgroup_bytes, "invocations": can.max_invocations, "bindings": can.max_storage_buffers,
-    }[next(iter(key))]  # fmt: skip
+        "workgroup_bytes": can.max_workgroup_bytes,
+        "invocations": can.max_invocations,
+        "bindings": can.max_storage_buffers,
+    }[next(iter(key))]
     with pytest.raises(UnsupportedError) as error:
         bench.client.task(bad_plan(MAIN, **key))
     assert str(error.value) == "broken: the kernel 'lib/keep' needs " + what.format(can.adapter, limit)

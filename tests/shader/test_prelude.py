@@ -31,7 +31,7 @@ def copy_plan(kind: WordKind, access_in: str, access_out: str, count: int, out: 
     load = (
         "    let v = load4_x(c);"
         if access_in == "chunk"
-        else f"    let v = array<{kind.value}, 4>(load_x(4u * c), load_x(4u * c + 1u), load_x(4u * c + 2u), load_x(4u * c + 3u));"
+        else f"    let v = array<{kind.value}, 4>({', '.join(f'load_x(4u * c + {j}u)' for j in range(4))});"
     )
     if access_out == "chunk":
         store = f"store4_out(c, array<{kind.value}, 4>({lanes}));"
@@ -78,7 +78,9 @@ def patterns(kind: WordKind) -> np.ndarray:
     return np.concatenate([edges64, rng.integers(0, 2**64, 1016, np.uint64, endpoint=False)])
 
 
-@pytest.mark.parametrize("access", [("element", "element"), ("chunk", "chunk"), ("element", "chunk"), ("chunk", "element")])
+@pytest.mark.parametrize(
+    "access", [("element", "element"), ("chunk", "chunk"), ("element", "chunk"), ("chunk", "element")]
+)
 @pytest.mark.parametrize("name", [*(d.name for d in KINDS if d not in (dt.FLEX32, dt.F64)), "raw64"])
 def test_a_load_and_a_store_keep_the_bits(name: str, access: tuple[str, str]) -> None:
     device = WgpuDevice()
@@ -103,8 +105,9 @@ def test_doubles_are_rounded_to_singles_and_back(access: str) -> None:
     rng = np.random.default_rng(3)
     bits = rng.integers(0, 2**64, 4000, np.uint64, endpoint=False)
     near = (rng.standard_normal(4000) * 10.0 ** rng.integers(-46, 40, 4000)).view(np.uint64)
-    edges = np.array([0.0, -0.0, 1.0, 2.0**-126, 2.0**-127, 2.0**-149, 2.0**-150, 1.1 * 2.0**-150, 3.4028235677973366e38,
-                      3.4028235677973365e38, np.inf, -np.inf, np.nan, 1 + 2.0**-24, 1 + 3 * 2.0**-24, 1 + 2.0**-23])  # fmt: skip
+    edges = np.array([0.0, -0.0, 1.0, 2.0**-126, 2.0**-127, 2.0**-149, 2.0**-150, 1.1 * 2.0**-150,
+                      3.4028235677973366e38, 3.4028235677973365e38, np.inf, -np.inf, np.nan, 1 + 2.0**-24,
+                      1 + 3 * 2.0**-24, 1 + 2.0**-23])  # fmt: skip
     values = np.concatenate([bits.view(np.float64), near.view(np.float64), edges])
     result = through(WgpuDevice(), values, KINDS[dt.F64], access, access)
     with np.errstate(all="ignore"):

@@ -38,9 +38,8 @@ def test_bf16_rounds_to_nearest_even_for_every_pattern() -> None:
     np.testing.assert_array_equal(back[~nan], bits[~nan])
     assert np.isnan(dt.bf16_to_float32(back[nan])).all()
     half = np.float32(1) + np.float32(2.0**-8)  # halfway between two neighbours: to even
-    assert dt.bf16_to_float32(dt.float32_to_bf16(np.array([half, half + np.float32(2.0**-7)], np.float32))).tolist() == [
-        1.0, 1 + 2 * 2.0**-7,
-    ]  # fmt: skip
+    halves = np.array([half, half + np.float32(2.0**-7)], np.float32)
+    assert dt.bf16_to_float32(dt.float32_to_bf16(halves)).tolist() == [1.0, 1 + 2 * 2.0**-7]
     assert dt.float32_to_bf16(np.float32(3.4e38)).shape == ()
 
 
@@ -128,7 +127,10 @@ def test_what_is_no_number_is_refused() -> None:
         (lambda: Distribution.bernoulli(1.5), "bernoulli: the probability is 1.5; it must lie in [0, 1]"),
         (lambda: Distribution.uniform(2, 1), "uniform: low is 2 and high is 1; low must not exceed high"),
         (lambda: Distribution.normal(0, -1), "normal: the standard deviation is -1; it must not be negative"),
-        (lambda: Distribution.normal(0, float("nan")), "normal: the standard deviation is nan; it must not be negative"),
+        (
+            lambda: Distribution.normal(0, float("nan")),
+            "normal: the standard deviation is nan; it must not be negative",
+        ),
     ],
 )
 def test_distributions_check_their_numbers(make, message: str) -> None:

@@ -65,7 +65,10 @@ def views(draw: st.DrawFn) -> tuple[Layout, np.ndarray, np.ndarray]:
 
 def slices(size: int) -> st.SearchStrategy[Slice]:
     return st.builds(
-        Slice, st.integers(-size, size), st.none() | st.integers(-size, size + 2), st.sampled_from([1, 2, 3, -1, -2, -3])
+        Slice,
+        st.integers(-size, size),
+        st.none() | st.integers(-size, size + 2),
+        st.sampled_from([1, 2, 3, -1, -2, -3]),
     )
 
 
@@ -113,7 +116,9 @@ def test_a_reshape_is_a_view_exactly_when_the_elements_allow_it(case, data) -> N
     if new is not None:
         np.testing.assert_array_equal(elements(new, base), array.reshape(target))
     else:  # then no strides can do it: NumPy must copy, too
-        view = np.lib.stride_tricks.as_strided(base[layout.offset :], array.shape, [s * base.itemsize for s in layout.strides])
+        view = np.lib.stride_tricks.as_strided(
+            base[layout.offset :], array.shape, [s * base.itemsize for s in layout.strides]
+        )
         with pytest.raises((ValueError, AttributeError)):
             view.view().shape = target
 
@@ -178,7 +183,12 @@ def test_burns_slices_follow_their_rule(size: int, data) -> None:
     assert item.output_size(size) == len(expected)
 
 
-@given(st.integers(0, 6), st.none() | st.integers(-8, 8), st.none() | st.integers(-8, 8), st.sampled_from([None, 1, 2, -1, -2, -3]))
+@given(
+    st.integers(0, 6),
+    st.none() | st.integers(-8, 8),
+    st.none() | st.integers(-8, 8),
+    st.sampled_from([None, 1, 2, -1, -2, -3]),
+)
 def test_pythons_slices_are_translated(size: int, start, stop, step) -> None:
     item = slice(start, stop, step)
     first, count, stride = Slice.from_python(item, size).walk(size)
