@@ -126,8 +126,8 @@ class SafetensorsReader:
     def _entry(self, name: str, value: Any, start: int) -> Entry:
         if not _encodes(name):
             raise self._fail(f"the name {name!r} holds a lone surrogate, which is not text")
-        if not isinstance(value, dict) or set(value) != {"dtype", "shape", "data_offsets"}:
-            raise self._fail(f"tensor {name!r} must have dtype, shape and data_offsets and nothing else")
+        if not isinstance(value, dict) or not {"dtype", "shape", "data_offsets"} <= set(value):
+            raise self._fail(f"tensor {name!r} must be an object with dtype, shape and data_offsets")
         kind, shape, offsets = value["dtype"], value["shape"], value["data_offsets"]
         if isinstance(kind, str) and kind in _FOREIGN:
             raise self._fail(f"tensor {name!r} has dtype {kind}, which is not supported; convert it first")
