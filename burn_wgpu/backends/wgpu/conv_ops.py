@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from math import prod
 from typing import Any
 
-from burn_wgpu.backends.wgpu.run import contiguous, run1
+from burn_wgpu.backends.wgpu.run import contiguous, run, run1
 from burn_wgpu.backends.wgpu.tensor import WgpuTensor
-from burn_wgpu.contract.options import ConvOptions, ConvTransposeOptions
+from burn_wgpu.contract.defaults.common import cast
+from burn_wgpu.contract.defaults.conv import conv_bias_backward
+from burn_wgpu.contract.options import (
+    ConvOptions,
+    ConvTransposeOptions,
+    DeformConvGradients,
+    DeformConvOptions,
+    IndexingUpdateOp,
+)
 from burn_wgpu.kernel.conv import (
     Correlation,
     conv_correlation,
@@ -18,6 +27,8 @@ from burn_wgpu.kernel.conv import (
     conv_x_correlation,
     correlation_plan,
 )
+from burn_wgpu.kernel.deform import Deformed, columns_plan, corners_plan, slopes_plan
+from burn_wgpu.std.dtype import F32
 from burn_wgpu.std.layout import Shape
 
 
@@ -126,3 +137,67 @@ class ConvOps:
     conv_transpose1d_weight_backward, conv_transpose2d_weight_backward, conv_transpose3d_weight_backward = (
         _conv_transpose_weight_backward(rank) for rank in (1, 2, 3)
     )
+
+    def deform_conv2d(
+        self: Any,
+        x: WgpuTensor,
+        offset: WgpuTensor,
+        weight: WgpuTensor,
+        mask: WgpuTensor | None,
+        bias: WgpuTensor | None,
+        options: DeformConvOptions,
+    ) -> WgpuTensor:
+        what = Deformed.of(x.shape, weight.shape[2:], options, x.dtype, mask is not None)
+        columns = _columns(what, x, offset, mask)
+        plain = ConvOptions((1,), (0,), groups=options.weight_groups)
+        out = self.conv1d(columns, _rows(self, weight), None if bias is None else cast(self, bias, F32), plain)
+        return cast(self, self.float_reshape(out, (x.shape[0], weight.shape[0], *what.out)), x.dtype)  # type: ignore[no-any-return]
+
+    def deform_conv2d_backward(
+        self: Any,
+        x: WgpuTensor,
+        offset: WgpuTensor,
+        weight: WgpuTensor,
+        mask: WgpuTensor | None,
+        bias: WgpuTensor | None,
+        output_grad: WgpuTensor,
+        options: DeformConvOptions,
+    ) -> DeformConvGradients:
+        dtype, device = x.dtype, x.device
+        what = Deformed.of(x.shape, weight.shape[2:], options, dtype, mask is not None)
+        x, offset, mask = contiguous(x), contiguous(offset), None if mask is None else contiguous(mask)
+        last = () if mask is None else (mask,)
+        plain = ConvOptions((1,), (0,), groups=options.weight_groups)
+        batch, channels = x.shape[:2]
+        grad = cast(self, output_grad, F32)
+        grad = self.float_reshape(grad, (batch, weight.shape[0], prod(what.out)))
+        rows, columns = _rows(self, weight), _columns(what, x, offset, mask)
+        weight_grad = self.conv1d_weight_backward(columns, rows, grad, plain)
+        columns_grad = self.conv1d_x_backward(columns, rows, grad, plain)
+        slopes = run(device, ("deform slopes", what), lambda c: slopes_plan(what, c), (x, offset, columns_grad, *last))
+        places, values = run(
+            device, ("deform corners", what), lambda c: corners_plan(what, c), (offset, columns_grad, *last)
+        )
+        groups, area = options.offset_groups, prod(x.shape[2:])
+        zeros = self.float_zeros((batch * groups * area, what.group_channels), device, F32)
+        x_grad = self.float_select_assign(zeros, 0, places, values, IndexingUpdateOp.ADD)
+        x_grad = self.float_swap_dims(self.float_reshape(x_grad, (batch * groups, area, what.group_channels)), 1, 2)
+        return DeformConvGradients(
+            cast(self, self.float_reshape(x_grad, x.shape), dtype),
+            cast(self, slopes[0], offset.dtype),
+            cast(self, self.float_reshape(weight_grad, weight.shape), weight.dtype),
+            None if mask is None else cast(self, slopes[1], mask.dtype),
+            None if bias is None else conv_bias_backward(self, output_grad),
+        )
+
+
+def _columns(what: Deformed, x: WgpuTensor, offset: WgpuTensor, mask: WgpuTensor | None) -> WgpuTensor:
+    last = () if mask is None else (contiguous(mask),)
+    return run1(
+        x.device, ("deform columns", what), lambda c: columns_plan(what, c), (contiguous(x), contiguous(offset), *last)
+    )
+
+
+def _rows(b: Any, weight: WgpuTensor) -> WgpuTensor:
+    """The weight [Co, Ci/groups, kh, kw] as that of a convolution of columns, [Co, Ci/groups · taps, 1], in f32."""
+    return b.float_reshape(cast(b, weight, F32), (weight.shape[0], prod(weight.shape[1:]), 1))  # type: ignore[no-any-return]
