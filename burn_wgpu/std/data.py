@@ -30,7 +30,7 @@ class TensorData:
         if array.dtype.kind not in "fiub" and array.dtype.name != "bfloat16":
             raise DTypeError(f"data: NumPy dtype {array.dtype} has no counterpart; use numbers or bools")
         if array.dtype.name == "bfloat16":  # ml_dtypes' type, when an array of it is handed in
-            found = TensorData(np.ascontiguousarray(array).view(np.uint16), BF16)
+            found = TensorData(_c_order(array).view(np.uint16), BF16)
         else:
             found = TensorData(_c_order(array.astype(array.dtype.newbyteorder("<"), copy=False)), dtype(array.dtype))
         return found if wanted is None else found.convert(wanted)
