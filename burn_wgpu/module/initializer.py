@@ -65,7 +65,7 @@ class Initializer:
     ) -> Tensor:
         """A float tensor of the device's default dtype. Raises ArgumentError when fans are needed and missing."""
         if self.kind == "constant":
-            return Tensor.full(shape, self.a, device=device)
+            return Tensor.full(shape, float(self.a), device=device)
         return Tensor.random(shape, self._distribution(fan_in, fan_out), device=device)
 
     def _distribution(self, fan_in: int | None, fan_out: int | None) -> Distribution:
