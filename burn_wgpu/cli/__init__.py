@@ -34,7 +34,8 @@ def main(argv: list[str] | None = None) -> int:
         print("burn-wgpu: interrupted", file=sys.stderr)
         return 130
     except (BurnError, OSError) as error:
-        print(f"burn-wgpu {args.command}: {one_line(str(error))}", file=sys.stderr)
+        text = one_line(str(error)).removeprefix(f"{args.command}: ")  # of an operation with the command's name
+        print(f"burn-wgpu {args.command}: {text}", file=sys.stderr)
         return 1
 
 
