@@ -104,7 +104,9 @@ def _or(a: Tensor | None, b: Tensor) -> Tensor:
 def flex_attention(node: Node, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     times = q.shape[1] // k.shape[1]
     k, v = _repeated(k, times), _repeated(v, times)
-    precision = node.get("softmax_precision", onnx.TensorProto.DOUBLE if q.dtype.name == "f64" else onnx.TensorProto.FLOAT)
+    precision = node.get(
+        "softmax_precision", onnx.TensorProto.DOUBLE if q.dtype.name == "f64" else onnx.TensorProto.FLOAT
+    )
     scale = node.get("scale", 1 / sqrt(q.shape[3]))
     scores = (q.matmul(k.transpose()) * scale).cast(node.target(precision))
     if node.has("score_mod"):
@@ -151,9 +153,7 @@ def linear_attention(
 
 
 @operator("RotaryEmbedding")
-def rotary_embedding(
-    node: Node, x: Tensor, cosines: Tensor, sines: Tensor, positions: Tensor | None = None
-) -> Tensor:
+def rotary_embedding(node: Node, x: Tensor, cosines: Tensor, sines: Tensor, positions: Tensor | None = None) -> Tensor:
     shape = x.shape
     x = x.swap_dims(1, 2) if x.rank == 4 else x.reshape(*shape[:2], node.get("num_heads"), -1)
     turned = node.get("rotary_embedding_dim", 0) or x.shape[3]

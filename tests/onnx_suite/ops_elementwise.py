@@ -8,7 +8,7 @@ from typing import Any
 
 from burn_wgpu import Tensor
 from burn_wgpu.tensor import activation, where
-from tests.onnx_suite.interpreter import NotInterpreted, Node, number, operator, scalar
+from tests.onnx_suite.interpreter import Node, NotInterpreted, number, operator, scalar
 
 # ------------------------------------------------------------------------------------------------ one operand
 
@@ -164,7 +164,9 @@ def celu(node: Node, x: Tensor) -> Tensor:
 def selu(node: Node, x: Tensor) -> Tensor:
     if not node.has("alpha") and not node.has("gamma"):
         return activation.selu(x)
-    return activation.elu(x, node.get("alpha", 1.67326319217681884765625)) * node.get("gamma", 1.05070102214813232421875)
+    return activation.elu(x, node.get("alpha", 1.67326319217681884765625)) * node.get(
+        "gamma", 1.05070102214813232421875
+    )
 
 
 @operator("HardSigmoid")
@@ -284,7 +286,9 @@ def adam(node: Node, rate: Tensor, count: Tensor, *tensors: Tensor) -> tuple[Ten
         first = first * alpha + gradient * (1 - alpha)
         second = second * beta + gradient * gradient * (1 - beta)
         moved = x - rate * first / (second.sqrt() + node.get("epsilon", 0.0))
-        for kept, value in zip(results, (moved * (1 - node.get("norm_coefficient_post", 0.0)), first, second), strict=True):
+        for kept, value in zip(
+            results, (moved * (1 - node.get("norm_coefficient_post", 0.0)), first, second), strict=True
+        ):
             kept.append(value)
     return tuple(value for kept in results for value in kept)
 

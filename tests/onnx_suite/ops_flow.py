@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import onnx
 
-from burn_wgpu import Tensor, cat, stack
-from tests.onnx_suite.interpreter import NotInterpreted, Node, Value, number, numbers, operator, to_tensor
+from burn_wgpu import Tensor, stack
+from tests.onnx_suite.interpreter import Node, NotInterpreted, Value, number, numbers, operator, to_tensor
 from tests.onnx_suite.ops_shape import parts
 
 # ------------------------------------------------------------------------------------------------ control flow
@@ -18,7 +18,9 @@ def if_(node: Node, condition: Tensor) -> tuple[Value, ...]:
 
 
 @operator("Loop")
-def loop(node: Node, trips: Tensor | None = None, condition: Tensor | None = None, *carried: Value) -> tuple[Value, ...]:
+def loop(
+    node: Node, trips: Tensor | None = None, condition: Tensor | None = None, *carried: Value
+) -> tuple[Value, ...]:
     body: onnx.GraphProto = node.get("body")
     most, going = number(trips), number(condition, True)
     state = list(carried)
@@ -34,7 +36,10 @@ def loop(node: Node, trips: Tensor | None = None, condition: Tensor | None = Non
         for kept, value in zip(scanned, found[1 + len(state) :], strict=True):
             kept.append(value)  # type: ignore[arg-type]
         step += 1
-    return (*state, *(_stacked(values, info, node) for values, info in zip(scanned, body.output[1 + len(state) :], strict=True)))
+    return (
+        *state,
+        *(_stacked(values, info, node) for values, info in zip(scanned, body.output[1 + len(state) :], strict=True)),
+    )
 
 
 def _stacked(values: list[Tensor], info: onnx.ValueInfoProto, node: Node) -> Tensor:
@@ -133,12 +138,6 @@ def split_to_sequence(node: Node, x: Tensor, sizes: Tensor | None = None) -> lis
     if sizes.rank:
         return parts(x, axis, numbers(sizes) or [])
     return x.split(number(sizes), axis)
-
-
-@operator("ConcatFromSequence")
-def concat_from_sequence(node: Node, sequence: list[Tensor]) -> Tensor:
-    join = stack if node.get("new_axis", 0) else cat
-    return join(sequence, node.get("axis"))
 
 
 @operator("Optional")

@@ -20,7 +20,7 @@ from burn_wgpu.contract.options import (
 from burn_wgpu.tensor import functional
 from burn_wgpu.tensor.core import wrap
 from burn_wgpu.tensor.grid import affine_grid_2d
-from tests.onnx_suite.interpreter import NotInterpreted, Node, iota, number, numbers, operator
+from tests.onnx_suite.interpreter import Node, NotInterpreted, iota, number, numbers, operator
 
 _MODES = {"nearest": InterpolateMode.NEAREST, "linear": InterpolateMode.BILINEAR, "cubic": InterpolateMode.BICUBIC}
 
@@ -120,10 +120,10 @@ def non_max_suppression(
         corners = cat([low, high], 1)
         for label in range(scores.shape[1] if count else 0):
             row = scores.select_dim(0, batch).select_dim(0, label)
-            kept = wrap(extension.nms(row.device.backend, corners.primitive, row.primitive, options), row._ops.of("int"))
+            kept = wrap(
+                extension.nms(row.device.backend, corners.primitive, row.primitive, options), row._ops.of("int")
+            )
             place = Tensor.from_ints([[batch, label]], row.device).expand((kept.shape[0], 2))
             found.append(cat([place, kept.unsqueeze_dim(1)], 1))
     whole = cat(found, 0) if found else Tensor.zeros((0, 3), boxes.device, "i32")
     return whole.cast("i64")
-
-

@@ -15,7 +15,7 @@ from burn_wgpu.contract.options import (
     MaxPoolOptions,
 )
 from burn_wgpu.tensor import activation, functional, linalg
-from tests.onnx_suite.interpreter import NotInterpreted, Node, iota, number, numbers, operator, spatial
+from tests.onnx_suite.interpreter import Node, NotInterpreted, iota, numbers, operator, spatial
 
 # -------------------------------------------------------------------------------------------- matrix products
 

@@ -9,7 +9,17 @@ import numpy as np
 import onnx
 
 from burn_wgpu import PadMode, Tensor, cat
-from tests.onnx_suite.interpreter import NotInterpreted, Node, Value, iota, number, numbers, operator, to_tensor, wrapped
+from tests.onnx_suite.interpreter import (
+    Node,
+    NotInterpreted,
+    Value,
+    iota,
+    number,
+    numbers,
+    operator,
+    to_tensor,
+    wrapped,
+)
 
 # --------------------------------------------------------------------------------------------------- constants
 

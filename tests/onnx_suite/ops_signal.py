@@ -11,7 +11,9 @@ from tests.onnx_suite.interpreter import Node, number, operator
 
 def _window(function: Callable[..., Tensor]) -> Callable[[Node, Tensor], Tensor]:
     def run(node: Node, size: Tensor) -> Tensor:
-        return function(number(size), bool(node.get("periodic", 1)), node.device, node.target(node.get("output_datatype", 1)))
+        return function(
+            number(size), bool(node.get("periodic", 1)), node.device, node.target(node.get("output_datatype", 1))
+        )
 
     return run
 
@@ -44,9 +46,7 @@ def dft(node: Node, x: Tensor, length: Tensor | None = None, axis: Tensor | None
 
 
 @operator("STFT")
-def stft(
-    node: Node, x: Tensor, step: Tensor, window: Tensor | None = None, length: Tensor | None = None
-) -> Tensor:
+def stft(node: Node, x: Tensor, step: Tensor, window: Tensor | None = None, length: Tensor | None = None) -> Tensor:
     re, _ = _parts(x) if x.rank == 3 else (x, None)
     size = number(length) if window is None else window.shape[0]
     options = signal.StftOptions(size, number(step), size, center=False, onesided=bool(node.get("onesided", 1)))
