@@ -91,10 +91,11 @@ def cast_array(values: np.ndarray, target: DType) -> np.ndarray:
     if target is BF16:
         return bf16_to_float32(float32_to_bf16(_to_odd(values)))
     if target.is_float or values.dtype.kind != "f":
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):  # a signalling NaN is invalid
             return values.astype(target.numpy)
     info = np.iinfo(target.numpy)
-    wide = values.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        wide = values.astype(np.float64)
     # The largest float64 below 2^63 or 2^64 would round up, so the top is set apart.
     low, high = float(info.min), float(info.max)
     with np.errstate(invalid="ignore"):

@@ -12,7 +12,7 @@ from burn_wgpu.backends.wgpu.tensor import WgpuDevice, WgpuTensor
 from burn_wgpu.kernel.movement import cat_plan, full_bits, full_plan, slice_assign_plan
 from burn_wgpu.std.data import TensorData, compute_dtype, store_array
 from burn_wgpu.std.dtype import BOOL, BOOL_U8, DType
-from burn_wgpu.std.errors import DTypeError
+from burn_wgpu.std.errors import DTypeError, ShapeError
 from burn_wgpu.std.layout import Layout, Shape
 from burn_wgpu.std.scalar import Scalar, as_scalar
 from burn_wgpu.std.slice import Slice
@@ -114,6 +114,11 @@ def slice_(tensor: WgpuTensor, slices: Sequence[Slice]) -> WgpuTensor:
 
 
 def unfold(tensor: WgpuTensor, dim: int, size: int, step: int) -> WgpuTensor:
+    if size > tensor.shape[dim]:
+        raise ShapeError(
+            f"unfold: windows of {size} on axis {dim} of shape {list(tensor.shape)} with size {tensor.shape[dim]}; "
+            f"a window must not exceed the axis"
+        )
     return tensor.view(tensor.layout.unfold(dim, size, step))
 
 
