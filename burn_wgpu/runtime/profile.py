@@ -11,6 +11,7 @@ import numpy as np
 from burn_wgpu.runtime import provider
 from burn_wgpu.runtime.client import Client
 from burn_wgpu.runtime.memory import COPY_SRC, QUERY_RESOLVE
+from burn_wgpu.std.errors import ArgumentError
 
 _PAIRS = 256
 
@@ -69,7 +70,7 @@ class Profiler:
     def _read(self) -> float:
         """The summed length of the measured passes, in seconds."""
         if self.used > _PAIRS:
-            raise ValueError(f"profile: {self.used} passes were recorded, {_PAIRS} can be measured; do less at once")
+            raise ArgumentError(f"profile: {self.used} passes were recorded, {_PAIRS} can be measured; do less at once")
         if not self.used:
             return 0.0
         client = self.client

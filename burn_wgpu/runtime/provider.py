@@ -207,7 +207,7 @@ def open_device(info: AdapterInfo, default_limits: bool = False) -> tuple[Any, C
         max_invocations=min(have["max-compute-invocations-per-workgroup"], have["max-compute-workgroup-size-x"]),
         max_groups=min(have["max-compute-workgroups-per-dimension"], 65_535),
         features=frozenset(str(f) for f in device.features),
-        adapter=str(info),
+        adapter=f"{info} with default limits" if default_limits else str(info),
         vendor=info.vendor,
         trusted=os.environ.get("BURN_WGPU_CHECKED") != "1" and raw() is not None,
         software=info.kind == "cpu",
