@@ -18,7 +18,7 @@ pytest.importorskip("onnx", reason="the cases are part of the onnx package; inst
 from onnx import GraphProto, TensorProto, TypeProto, numpy_helper  # noqa: E402
 
 from burn_wgpu import Device, Tensor, finfo  # noqa: E402
-from burn_wgpu.std.errors import DTypeError  # noqa: E402
+from burn_wgpu.std.errors import DTypeError, UnsupportedDType  # noqa: E402
 from tests.onnx_suite import (  # noqa: E402, F401  # the operators register themselves
     ops_attention,
     ops_elementwise,
@@ -191,7 +191,7 @@ def test_wgpu(case: Any) -> None:
     lacking = [name for name in sorted(names - {"bool"}) if not device.supports_dtype(name)]
     try:
         check(case, device)
-    except DTypeError as error:  # UnsupportedDType is one
+    except (DTypeError, UnsupportedDType) as error:
         if not lacking:
             raise
         OUTCOMES["wgpu"][case.name] = f"{device.name} does not compute with {', '.join(lacking)}"
