@@ -348,3 +348,30 @@ def test_messages_of_wgpu_become_our_kinds() -> None:
     )
     own = KernelError("own")
     assert provider.explain(own, "matmul", "card") is own
+
+
+def test_ctrl_c_from_outside_ends_a_real_wait(script) -> None:
+    run = script("""
+        import os, signal, threading, time
+        x = make(np.full((1 << 18,), 0.5))
+        def work():
+            y = x
+            for _ in range(60):
+                y = b.float_sinh(y)
+            return y
+        start = time.perf_counter(); read(work()); whole = time.perf_counter() - start
+        y = work()
+        threading.Timer(min(whole / 3, 0.2), os.kill, [os.getpid(), signal.SIGINT]).start()
+        try:
+            read(y)
+            read(work())
+        except KeyboardInterrupt:
+            print("interrupted")
+        assert np.isfinite(read(b.float_add(x, x))).all()
+        try:
+            read(y)  # computed, or cut off with its batch: never a wrong value
+        except KernelError as error:
+            assert "never computed" in str(error)
+        print("alive")
+    """)
+    assert (run.returncode, run.stdout) == (0, "interrupted\nalive\n"), run.stderr
