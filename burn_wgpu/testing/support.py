@@ -1,10 +1,26 @@
-"""Which contract function a backend class has, found by its declarations and not by calling."""
+"""What each backend can do: which contract function it has, and how it computes each dtype.
+
+Which functions there are is found by the contract's declarations and not by calling; which dtypes they take, by the
+records, whose tests call every one of them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from burn_wgpu.contract.backend import Backend
+from burn_wgpu.std import dtype as dt
+from burn_wgpu.std.dtype import DType
+
+NATIVE, THROUGH_F32, EMULATED, DEFAULT, NO = "native", "through f32", "emulated", "default", "no"
+MEANING = {
+    NATIVE: "the backend's own, computed in the dtype (or only moved)",
+    THROUGH_F32: "the backend's own, computed in f32 and rounded once",
+    EMULATED: "the backend's own, computed in 32 bits and wrapped",
+    DEFAULT: "composed of other functions by the contract",
+    NO: "not there",
+}
+SHOWN: tuple[DType, ...] = (dt.F64, dt.F32, dt.F16, dt.BF16, *dt.INTS, dt.BOOL_U8, dt.BOOL_U32)
 
 
 def contract_functions() -> list[str]:
@@ -27,3 +43,43 @@ def state(backend: type, name: str) -> str:
 def support(backends: Mapping[str, type]) -> dict[str, dict[str, str]]:
     """function → backend → state."""
     return {name: {label: state(cls, name) for label, cls in backends.items()} for name in contract_functions()}
+
+
+def matrix(label: str, backend: type, features: frozenset[str] | None = None) -> dict[str, dict[str, str]]:
+    """function → dtype → one of MEANING, for every function with a record; dtypes of another kind are left out.
+
+    features  of the adapter, for "wgpu"; None: as if it had all of them
+    """
+    from burn_wgpu.testing.records import CALLS, RECORDS
+
+    table = {}
+    for name in sorted((*CALLS, *RECORDS)):
+        record = CALLS.get(name) or RECORDS[name]
+        moves = name in CALLS and CALLS[name].moves
+        kinds = {_family(d) for d in record.dtypes}
+        takes = frozenset(record.dtypes) | ({dt.F64} if label == "reference" and "float" in kinds else frozenset())
+        table[name] = {
+            d.name: _word(state(backend, name), d, d in takes, moves, label, features)
+            for d in SHOWN
+            if _family(d) in kinds
+        }
+    return table
+
+
+def _family(dtype: DType) -> str:
+    return "int" if dtype.is_int else dtype.kind
+
+
+def _word(found: str, dtype: DType, taken: bool, moves: bool, label: str, features: frozenset[str] | None) -> str:
+    lacks = features is not None and dtype in (dt.I64, dt.U64) and "shader-int64" not in features
+    if found == "missing" or not taken or (lacks and not moves):
+        return NO
+    if found == "default":
+        return DEFAULT
+    if moves:
+        return NATIVE
+    if dtype in (dt.F16, dt.BF16):
+        return THROUGH_F32
+    if label == "wgpu" and dtype.is_int and dtype.size_bytes < 4:
+        return EMULATED
+    return NATIVE

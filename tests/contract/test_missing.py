@@ -29,6 +29,21 @@ BACKENDS: list[tuple[str, str, list[str]]] = [
             "quantize",
         ],
     ),
+    (
+        "burn_wgpu.backends.wgpu.backend",
+        "WgpuBackend",
+        [
+            "dequantize",
+            "q_flip",
+            "q_from_data",
+            "q_into_data",
+            "q_permute",
+            "q_reshape",
+            "q_swap_dims",
+            "q_to_device",
+            "quantize",
+        ],
+    ),
 ]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from burn_wgpu.contract.options import ReduceOperation
 from burn_wgpu.testing.records.call import DEVICE, Call, Case, Draw
-from burn_wgpu.testing.records.movement import COMPUTED, KINDS
+from burn_wgpu.testing.records.movement import COMPUTED, KINDS, STORED
 
 
 def _members(make: Callable[[Draw], Any], *more: Any) -> tuple[Case, ...]:
@@ -15,7 +15,7 @@ def _members(make: Callable[[Draw], Any], *more: Any) -> tuple[Case, ...]:
 
 
 def _calls(kind: str) -> Iterator[Call]:
-    dtypes = COMPUTED[kind]
+    dtypes, moved = COMPUTED[kind], STORED[kind]
     if kind != "bool":
         # Every member's half is rounded once, and so is every partial sum.
         error: Any = {"units": 4, "scale": "absolute", "roundings": 7, "halves": "absolute"} if kind == "float" else {}
@@ -26,9 +26,9 @@ def _calls(kind: str) -> Iterator[Call]:
             scattered += _members(lambda d: d.normal(2, d.n), 1, op)
         yield Call(f"{kind}_all_reduce", dtypes, reduced, **error)
         yield Call(f"{kind}_reduce_scatter", dtypes, scattered, **error)
-    yield Call(f"{kind}_all_gather", dtypes, _members(lambda d: d.wild(2, d.n), 1), moves=True)
-    yield Call(f"{kind}_all_to_all", dtypes, _members(lambda d: d.wild(2, d.n), 1, 0), moves=True)
-    yield Call(f"{kind}_broadcast", dtypes, (lambda d: (d.wild(d.n, 2), [DEVICE, DEVICE]),), moves=True)
+    yield Call(f"{kind}_all_gather", moved, _members(lambda d: d.wild(2, d.n), 1), moves=True)
+    yield Call(f"{kind}_all_to_all", moved, _members(lambda d: d.wild(2, d.n), 1, 0), moves=True)
+    yield Call(f"{kind}_broadcast", moved, (lambda d: (d.wild(d.n, 2), [DEVICE, DEVICE]),), moves=True)
 
 
 COLLECTIVE = tuple(record for kind in KINDS for record in _calls(kind))

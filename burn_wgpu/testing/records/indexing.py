@@ -131,7 +131,7 @@ def _ordered(kind: str) -> Iterator[Call]:
             lambda d: (d.ties(d.n, 2), 0, min(d.n, 1), *more),
         )
 
-    dtypes = COMPUTED[kind]
+    dtypes = STORED[kind]
     both = (*along(False), *along(True))
     yield Call(f"{kind}_sort", dtypes, both)
     yield Call(f"{kind}_sort_with_indices", dtypes, (*along(False, *out), *along(True, *out)))
@@ -155,7 +155,7 @@ INDEXING = (
     ),
     Call(
         "embedding",
-        FLOATS,
+        STORED["float"],
         (
             lambda d: (d.wild(d.n, 5), d.indices(d.n, 2, 7)),
             lambda d: (d.wild(7, d.n), d.indices(7, 3, 2, dtype=I64)),

@@ -34,7 +34,7 @@ from burn_wgpu.contract.options import (
 from burn_wgpu.std.data import TensorData
 from burn_wgpu.std.dtype import BOOL_U8, F32, F64, I32, I64
 from burn_wgpu.testing.records.call import Call, Case, Draw, Given, held
-from burn_wgpu.testing.records.movement import FLOATS
+from burn_wgpu.testing.records.movement import FLOATS, STORED
 
 # ------------------------------------------------------------------------------------------------ norms and linear
 
@@ -307,8 +307,9 @@ _CONVOLUTIONS = (
     ),
     Call(
         "unfold4d",
-        FLOATS,
+        STORED["float"],
         tuple(lambda d, k=kernel, o=options: (d.wild(2, 3, 4, d.n + 4), k, o) for kernel, options in _FOLDS),  # type: ignore[misc]
+        moves=True,
         largest=100,
     ),
     Call(
@@ -499,7 +500,8 @@ def _attention_backward(d: Draw, row: tuple[Any, ...], case: int) -> tuple[Any, 
     )  # fmt: skip
 
 
-def _ctc(d: Draw, steps: int, batch: int, labels: int, classes: int, grad: bool) -> tuple[Any, ...]:
+def _ctc(d: Draw, sizes: tuple[int, int, int, int], grad: bool) -> tuple[Any, ...]:
+    steps, batch, labels, classes = sizes
     logits = d.rng.standard_normal((steps, batch, classes))
     logits -= np.log(np.exp(logits).sum(-1, keepdims=True))
     targets = d.rng.integers(1, classes, (batch, labels)).astype(np.int32)
@@ -570,7 +572,7 @@ MODULE = (
     Call(
         "ctc_loss",
         FLOATS,
-        tuple(lambda d, s=sizes: _ctc(d, *s, False) for sizes in _CTC),  # type: ignore[misc]
+        tuple(lambda d, s=sizes: _ctc(d, s, False) for sizes in _CTC),  # type: ignore[misc]
         units=lambda l, *_: 16.0 * l.shape[0],
         scale="largest",
         largest=1,
@@ -578,7 +580,7 @@ MODULE = (
     Call(
         "ctc_loss_backward",
         FLOATS,
-        tuple(lambda d, s=sizes: _ctc(d, *s, True) for sizes in _CTC),  # type: ignore[misc]
+        tuple(lambda d, s=sizes: _ctc(d, s, True) for sizes in _CTC),  # type: ignore[misc]
         units=lambda l, *_: 64.0 * l.shape[0],
         scale="largest",
         largest=1,

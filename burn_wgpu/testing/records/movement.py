@@ -141,17 +141,22 @@ _NORMAL: Case = lambda d: ((d.n,), Distribution.normal(2.0, 3.0), DEVICE, d.dtyp
 
 MOVEMENT = (
     *(record for kind in KINDS for record in _moving(kind)),
-    Call("float_into_int", FLOATS, _to(*INTS)),
-    Call("float_cast", FLOATS, _to(*FLOATS)),
-    Call("int_into_float", INTS, _to(*FLOATS)),
+    Call("float_into_int", STORED["float"], _to(*INTS)),
+    Call("float_cast", STORED["float"], _to(*STORED["float"])),
+    Call("int_into_float", INTS, _to(*STORED["float"])),
     Call("int_cast", INTS, _to(*INTS)),
     Call("bool_into_int", BOOLS, _to(*INTS)),
-    Call("bool_into_float", BOOLS, _to(*FLOATS)),
-    Call("float_detach", FLOATS, UNARY, moves=True),
-    Call("float_set_require_grad", FLOATS, (lambda d: (d.wild(d.n), True), lambda d: (d.wild(d.n), False)), moves=True),
-    Call("float_is_require_grad", FLOATS, UNARY),
+    Call("bool_into_float", BOOLS, _to(*STORED["float"])),
+    Call("float_detach", STORED["float"], UNARY, moves=True),
+    Call(
+        "float_set_require_grad",
+        STORED["float"],
+        (lambda d: (d.wild(d.n), True), lambda d: (d.wild(d.n), False)),
+        moves=True,
+    ),
+    Call("float_is_require_grad", STORED["float"], UNARY),
     # The radius of a normal number is a root of a logarithm, computed in f32.
-    Call("float_random", FLOATS, (*_SHAPES_OF_NUMBERS, _NORMAL), units=16, scale="largest", roundings=1),
+    Call("float_random", STORED["float"], (*_SHAPES_OF_NUMBERS, _NORMAL), units=16, scale="largest", roundings=1),
     Call("int_random", (I32, U8, I64), _SHAPES_OF_NUMBERS),
     Call(
         "int_arange_step",
@@ -166,7 +171,7 @@ MOVEMENT = (
     Call("int_arange", INTS, (lambda d: (0, d.n, DEVICE, d.dtype), lambda d: (-3, d.n - 3, DEVICE, d.dtype))),
     Call(
         "tr_execute",
-        FLOATS,
+        STORED["float"],
         (
             lambda d: ([d.wild(d.n), d.normal(2, d.n)], [d.normal(3, dtype=I32)], [d.mask(d.n, dtype=BOOL_U8)]),
             lambda d: ([], [d.normal(d.n, dtype=U8)], []),
