@@ -29,12 +29,13 @@ def torch_cases(size: dict[str, int], dtype: Any) -> dict[str, Callable[[], Any]
 
     rows = {name: normal(size[name], 4096) for name in ("copy", "add", "softmax", "layer_norm", "sum") if name in size}
     x = next(iter(rows.values())) if rows else None
+    y = normal(*x.shape) if x is not None else None
     gamma, beta = normal(4096), normal(4096)
     work: dict[str, Callable[[], Any]] = {}
     if x is not None:
         work |= {
             "copy": lambda: x.clone(),
-            "add": lambda: x + x,
+            "add": lambda: x + y,
             "exp": lambda: x.exp(),
             "sum-rows": lambda: x.sum(1),
             "sum-columns": lambda: x.sum(0),
@@ -43,8 +44,8 @@ def torch_cases(size: dict[str, int], dtype: Any) -> dict[str, Callable[[], Any]
             "layer_norm": lambda: torch.nn.functional.layer_norm(x, (4096,), gamma, beta),
         }
     if "transpose" in size:
-        y = normal(size["transpose"], size["transpose"])
-        work["transpose"] = lambda: y.t().contiguous()
+        square = normal(size["transpose"], size["transpose"])
+        work["transpose"] = lambda: square.t().contiguous()
     if "gemv" in size:
         v, w = normal(1, size["gemv"]), normal(size["gemv"], size["gemv"])
         work["gemv"] = lambda: v @ w
