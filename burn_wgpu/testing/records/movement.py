@@ -142,7 +142,7 @@ _NORMAL: Case = lambda d: ((d.n,), Distribution.normal(2.0, 3.0), DEVICE, d.dtyp
 MOVEMENT = (
     *(record for kind in KINDS for record in _moving(kind)),
     Call("float_into_int", STORED["float"], _to(*INTS)),
-    Call("float_cast", STORED["float"], _to(*STORED["float"])),
+    Call("float_cast", STORED["float"], _to(F16, BF16, F32, F64)),
     Call("int_into_float", INTS, _to(*STORED["float"])),
     Call("int_cast", INTS, _to(*INTS)),
     Call("bool_into_int", BOOLS, _to(*INTS)),

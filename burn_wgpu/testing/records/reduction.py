@@ -170,10 +170,10 @@ REDUCTION = (
             halves="result",
         )
         for name, powers in (
-            ("float_powi_scalar", (0, 1, 2, 3, -1, -2, 5)),
+            ("float_powi_scalar", (3, 0, 1, 2, -1, -2, 5)),
             ("float_powi_scalar_impl", (3, 4, -3)),
-            ("float_powf_scalar", (0.0, 1.0, 2.0, 0.5, -1.0, 2.5)),
+            ("float_powf_scalar", (2.5, 0.0, 1.0, 2.0, 0.5, -1.0)),
         )
     ),
-    Call("int_powi_scalar", INTS, tuple(lambda d, p=power: (d.wild(3, d.n), p) for power in (0, 1, 2, 3, 7))),  # type: ignore[misc]
+    Call("int_powi_scalar", INTS, tuple(lambda d, p=power: (d.wild(3, d.n), p) for power in (3, 0, 1, 2, 7))),  # type: ignore[misc]
 )
