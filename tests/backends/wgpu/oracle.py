@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import pytest
 
 from burn_wgpu.backends.reference import ReferenceBackend, ReferenceDevice
 from burn_wgpu.backends.wgpu.backend import WgpuBackend
 from burn_wgpu.backends.wgpu.tensor import WgpuDevice, WgpuTensor
 from burn_wgpu.std.data import TensorData, cast_array, store_array
-from burn_wgpu.std.dtype import DType
+from burn_wgpu.std.dtype import I64, U64, DType
 from burn_wgpu.std.slice import Slice
 
 B: Any = WgpuBackend()
@@ -21,6 +22,12 @@ REF_DEVICE = ReferenceDevice(11)
 
 def prefix(kind: DType) -> str:
     return "float" if kind.is_float else "bool" if kind.is_bool else "int"
+
+
+def need_arithmetic(kind: DType, device: WgpuDevice) -> None:
+    """Skips a test that calculates in a dtype that this device has only storage for."""
+    if kind in (I64, U64) and not device.capability.has("shader-int64"):
+        pytest.skip(f"{device.capability.adapter} has no 64-bit integers in shaders")
 
 
 def up(values: Any, kind: DType, device: Any) -> Any:

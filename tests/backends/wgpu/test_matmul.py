@@ -22,9 +22,10 @@ from burn_wgpu.shader.launch import Plan
 from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.data import TensorData
 from burn_wgpu.std.dtype import DType
-from burn_wgpu.std.errors import DTypeError
+from burn_wgpu.std.errors import DTypeError, UnsupportedError
 from burn_wgpu.std.layout import Layout
 from burn_wgpu.std.slice import Slice
+from tests.backends.wgpu.oracle import need_arithmetic
 
 pytestmark = pytest.mark.gpu
 
@@ -68,6 +69,13 @@ def up(values: np.ndarray, kind: DType, device: WgpuDevice, transposed: bool = F
 def down(tensor: WgpuTensor) -> np.ndarray:
     read = B.float_into_data if tensor.dtype.is_float else B.int_into_data
     return read(tensor).numpy()
+
+
+def need_room(kernel: str, device: WgpuDevice) -> None:
+    """Skips a test of a kernel whose tile does not fit the workgroup memory of this device."""
+    limit = device.capability.max_workgroup_bytes
+    if kernel in TILES and TILES[kernel].workgroup_bytes > limit:
+        pytest.skip(f"{device.capability.adapter} has {limit} bytes of workgroup memory, too few for {kernel}")
 
 
 def by(
@@ -143,6 +151,7 @@ def sizes_for(kernel: str) -> list[tuple[int, int, int]]:
 @pytest.mark.parametrize("layouts", LAYOUTS)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_every_kernel_reads_every_layout(kernel: str, layouts: tuple[bool, bool], device: WgpuDevice) -> None:
+    need_room(kernel, device)
     every = sizes_for(kernel)
     if kernel in TILES and kernel != SMALLEST:
         every = every if layouts == (True, False) and kernel == "tile_64x128" else every[:1]
@@ -160,11 +169,13 @@ def test_every_kernel_takes_every_dtype(kernel: str, kind: DType, device: WgpuDe
 
 @pytest.mark.parametrize("kernel", [k for k in TILES if k != SMALLEST])
 def test_big_tiles_widen_halves(kernel: str, device: WgpuDevice) -> None:
+    need_room(kernel, device)
     assert not (fault := tried(kernel, (36, 68, 40), dt.F16, (False, False), device)), fault
 
 
 @pytest.mark.parametrize("kind", [dt.I64, dt.U64])
 def test_64_bit_integers(kind: DType, device: WgpuDevice) -> None:
+    need_arithmetic(kind, device)
     for kernel in ("small", "tiny", None):
         faults = [tried(kernel, sizes, kind, (False, True), device) for sizes in ((33, 31, 65), (1, 64, 300))]
         assert not any(faults), faults
@@ -173,6 +184,7 @@ def test_64_bit_integers(kind: DType, device: WgpuDevice) -> None:
 
 @pytest.mark.parametrize("kernel", [k for k in KERNELS if k != "tiny"])
 def test_split_k_gives_the_same_product(kernel: str, device: WgpuDevice) -> None:
+    need_room(kernel, device)
     m, n = (3, 66) if kernel == "gemv" else (34, 66)
     if kernel in TILES and kernel != SMALLEST:
         assert not (fault := tried(kernel, (m, n, 100), dt.F32, (False, False), device, 3)), fault
@@ -197,6 +209,7 @@ def test_awkward_sizes_by_the_plans_own_choice(device: WgpuDevice) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_awkward_sizes_by_every_kernel(kernel: str, device: WgpuDevice) -> None:
+    need_room(kernel, device)
     for i, sizes in enumerate(_sample(60, 4)):
         if kernel == "gemv" and min(sizes[:2]) > VECTORS:
             continue
@@ -296,6 +309,7 @@ def test_empty_products(kind: DType, device: WgpuDevice) -> None:
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_4096_ones_in_half_precision_sum_to_4096(kernel: str, device: WgpuDevice) -> None:
+    need_room(kernel, device)
     m, n = (2, 40) if kernel == "gemv" else (34, 40)
     for kind in (dt.F16, dt.BF16) if kernel == "small" else (dt.F16,):
         ones = up(np.ones((m, 4096), np.float32), kind, device), up(np.ones((4096, n), np.float32), kind, device)
@@ -331,6 +345,15 @@ def test_products_run_within_the_default_limits(plain_device: WgpuDevice) -> Non
             assert not (fault := tried(None, sizes, dt.F32, layouts, plain_device)), fault
     for kernel in ("tile_64x128", "tile_64x64"):
         assert not (fault := tried(kernel, (66, 129, 20), dt.F32, (False, False), plain_device)), fault
+
+
+def test_a_kernel_that_the_device_cannot_run_is_an_error(plain_device: WgpuDevice) -> None:
+    lhs, rhs = up(np.ones((66, 20)), dt.F32, plain_device), up(np.ones((20, 130)), dt.F32, plain_device)
+    with pytest.raises(UnsupportedError, match="needs 24576 bytes of workgroup memory, but .* default limits allows"):
+        by("tile_64x128_deep", lhs, rhs)
+    wide = up(np.ones((40, 40)), dt.I64, plain_device)
+    with pytest.raises(UnsupportedError, match="needs the feature shader-int64, which .* default limits does not"):
+        B.int_matmul(wide, wide)
 
 
 @pytest.mark.long

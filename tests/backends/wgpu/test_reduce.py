@@ -17,6 +17,7 @@ from burn_wgpu.std.data import TensorData
 from burn_wgpu.std.dtype import DType
 from burn_wgpu.std.errors import DTypeError, ShapeError
 from burn_wgpu.std.slice import Slice
+from tests.backends.wgpu.oracle import need_arithmetic
 
 pytestmark = pytest.mark.gpu
 
@@ -130,6 +131,7 @@ def test_positions_at_every_size(device: WgpuDevice) -> None:
     ids=repr,
 )
 def test_every_dtype_in_every_layout(kind: DType, device: WgpuDevice) -> None:
+    need_arithmetic(kind, device)
     array = numbers((6, 8, 12), kind)
     prefix = "float" if kind.is_float else "int"
     for name, tensor, values in views(up(array, kind, device), array):
@@ -148,6 +150,7 @@ def test_every_dtype_in_every_layout(kind: DType, device: WgpuDevice) -> None:
 
 @pytest.mark.parametrize("kind", [dt.I32, dt.U8, dt.I8, dt.I64], ids=repr)
 def test_integer_products_means_and_magnitudes_wrap(kind: DType, device: WgpuDevice) -> None:
+    need_arithmetic(kind, device)
     values = numbers((5, 9), kind)
     values[0, 0] = np.iinfo(kind.numpy).min
     tensor = up(values, kind, device)
@@ -318,6 +321,7 @@ def test_halves_accumulate_in_f32(device: WgpuDevice) -> None:
 
 @pytest.mark.parametrize("kind", [dt.F32, dt.F16, dt.I32, dt.U8, dt.I64, dt.BOOL_U8, dt.BOOL_U32], ids=repr)
 def test_any_and_all(kind: DType, device: WgpuDevice) -> None:
+    need_arithmetic(kind, device)
     values = np.ones((5, 70), bool)
     values[1] = False
     values[2, 69] = False
