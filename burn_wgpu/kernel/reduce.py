@@ -21,7 +21,7 @@ from burn_wgpu.shader.prelude import RAW64, Prelude, WordKind, word_kind, words
 from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.data import store_array
 from burn_wgpu.std.dtype import DType
-from burn_wgpu.std.errors import DTypeError, ShapeError
+from burn_wgpu.std.errors import DTypeError, ShapeError, UnsupportedError
 from burn_wgpu.std.layout import Layout, Shape
 from burn_wgpu.std.slice import Slice
 
@@ -413,6 +413,8 @@ def _keys(how: str, dtype: DType, value: str) -> str:
 
 # ---------------------------------------------------------------------------------------------------------- the plan
 
+_MOST = (1 << 32) - 1  # positions are 32 bits wide
+
 
 def reduce_plan(
     operation: str,
@@ -433,7 +435,8 @@ def reduce_plan(
     indices   dtype of the positions, for argmax and argmin; with `out` too, values and positions come in one pass
     algorithm, parts  force what the plan would choose
 
-    Raises ShapeError for an extremum (or an int mean) of no elements, DTypeError for f64, which adapters only store.
+    Raises ShapeError for an extremum (or an int mean) of no elements, DTypeError for f64, which adapters only store,
+    UnsupportedError where 2^32 elements and more (of an expanded tensor) would meet in one result.
     """
     if dtype is dt.F64:
         raise DTypeError(f"{operation}: {device.adapter} stores f64 but has no arithmetic for it; cast to f32")
@@ -443,6 +446,11 @@ def reduce_plan(
     shape = (1,) if whole else tuple(1 if a in chosen else n for a, n in enumerate(layout.shape))
     outs = [Out.of(shape, d) for d in (out, indices) if d is not None]
     count = prod(layout.shape[a] for a in chosen)
+    if count > _MOST:
+        raise UnsupportedError(
+            f"{operation}: {count:,} elements for one result; {device.adapter} counts up to {_MOST:,} of them; "
+            f"reduce slices of the tensor, then their results"
+        )
     if count == 0:
         neutral = _neutral(operation, how, layout, chosen, dtype)
         return Plan(operation, 1, tuple(outs), fill_launches(outs[0], neutral, 1, device))
