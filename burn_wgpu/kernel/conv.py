@@ -2,19 +2,19 @@
 
     y[image, group, row, o] = Σ_c Σ_t w[group, row, c, t] · x[image, group, c, (o·step + t·tap_step + first) / divide]
 
-Which tensors play x and w says what is computed: a convolution has o·stride + t·dilation − padding; its input gradient and
-the transposed convolution (o − t·dilation + padding) / stride; a weight gradient takes the taps for outputs, the outputs
-for taps and the batch for channels. Padding is a test, never a copy.
+Which tensors play x and w says what is computed: a convolution has o·stride + t·dilation − padding; its input gradient
+and the transposed convolution (o − t·dilation + padding) / stride; a weight gradient takes the taps for outputs, the
+outputs for taps and the batch for channels. Padding is a test, never a copy.
 
 | kernel | for |
 |---|---|
-| tile_… | the tiled product of kernel/matmul.py: weights [rows, k] times windows [k, columns], which are computed on the way |
-| direct | few rows a group (depthwise), short sums: a thread computes four neighbouring results |
+| tile_… | the tiled product of kernel/matmul.py: weights [rows, k] times windows [k, columns], computed on the way |
+| direct | few rows a group (depthwise), short sums: a thread computes four neighbours |
 | dots | few results with long sums: a workgroup computes four |
 
-Where `divide` is above 1 the tiles work phase by phase: outputs of one remainder see one subset of the taps, without gaps.
-Results that do not fill words of their own, and split sums, pass through f32 scratch and matmul/finish.wgsl. Sums are in
-f32, in an order that depends on shapes only.
+Where `divide` is above 1 the tiles work phase by phase: outputs of one remainder see one subset of the taps, without
+gaps. Results that do not fill words of their own, and split sums, pass through f32 scratch and matmul/finish.wgsl. Sums
+are in f32, in an order that depends on shapes only.
 """
 
 from __future__ import annotations
@@ -197,13 +197,11 @@ def conv_transpose_correlation(
     x: Layout, weight: Layout, options: ConvTransposeOptions, operation: str
 ) -> tuple[Shape, Correlation]:
     """x [N, Ci, ..], weight [Ci, Co/groups, ..] → [N, Co, ..]."""
+    settings = zip(options.stride, options.padding, options.padding_out, options.dilation, strict=True)
     space = [
-        conv_transpose_output_size(*axis, operation)
-        for axis in zip(
-            x.shape[2:], weight.shape[2:], options.stride, options.padding, options.padding_out, options.dilation,
-            strict=True,
-        )
-    ]  # fmt: skip
+        conv_transpose_output_size(size, kernel, *setting, operation=operation)
+        for size, kernel, setting in zip(x.shape[2:], weight.shape[2:], settings, strict=True)
+    ]
     out = (x.shape[0], weight.shape[1] * options.groups, *space)
     return out, _spread(x, weight, out, options.stride, options.dilation, options.padding, options.groups)
 
@@ -230,7 +228,7 @@ def _weight_correlation(
     weight: Shape, wide: Layout, narrow: Layout, stride: Sequence[int], dilation: Sequence[int],
     padding: Sequence[int], groups: int,
 ) -> Correlation:  # fmt: skip
-    """weight [A, B/groups, k..] from the tensor whose windows were seen [N, B, ..] and the one of positions [N, A, ..]."""
+    """weight [A, B/groups, k..] from the tensor whose windows were seen [N, B, ..] and that of positions [N, A, ..]."""
     axes = [(d, s, -p, 1) for s, d, p in zip(stride, dilation, padding, strict=True)]
     x, w = wide.swap_dims(0, 1), narrow.swap_dims(0, 1)
     parts = (weight[1], x.shape[1]), (weight[0] // groups, x.shape[1])
@@ -584,9 +582,9 @@ def _phases(what: Correlation) -> Iterator[Correlation | None]:
         if any(part is None for part in parts):
             yield None
             continue
-        axes = tuple(part[0] for part in parts)
+        first, second, third = (part[0] for part in parts)
         yield replace(
-            what, axes=axes, w_at=what.w_at + sum(part[1] for part in parts),
+            what, axes=(first, second, third), w_at=what.w_at + sum(part[1] for part in parts),
             y_at=what.y_at + sum(part[2] for part in parts),
         )  # fmt: skip
 

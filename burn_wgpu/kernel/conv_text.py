@@ -1,8 +1,8 @@
-"""WGSL that convolution kernels have written out: where results, taps and elements lie, reads that pad with zeros.
+"""WGSL that convolution kernels have written out: where results, taps and elements lie; reads that pad with zeros.
 
-`gather_text` is the second operand of the tiled product (shaders/matmul/tile.wgsl) when that operand is the windows of a
-tensor, which nobody stores: a column is an output position, k is a channel and a tap. `lanes_text` serves direct.wgsl and
-dots.wgsl, whose threads compute four neighbours of the flat result.
+`gather_text` is the second operand of the tiled product (shaders/matmul/tile.wgsl) when that operand is a tensor's
+windows, which nobody stores: a column is an output position, k is a channel and a tap. `lanes_text` serves direct.wgsl
+and dots.wgsl, whose threads compute four neighbours of the flat result.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from burn_wgpu.shader.prelude import Prelude, WordKind
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """One spatial axis of a correlation: output o and tap t meet at element (o·step + t·tap_step + first) / divide of x.
+    """A spatial axis of a correlation: output o and tap t meet at element (o·step + t·tap_step + first) / divide of x.
 
     size     elements of x; a place outside them counts as zero
     out      outputs
@@ -134,7 +134,7 @@ def gather_text(
             if common:
                 fetch.append(f"    let in{l} = {' && '.join(common)};")
         for e in range(4):
-            here, column = f"{l}_{e}", l if along_k else e
+            here, origin = f"{l}_{e}", l if along_k else e
             tap = f"t{here}" if along_k else f"t{l}"
             tests = []
             if along_k:
@@ -143,8 +143,8 @@ def gather_text(
                 tests += [f"at{here} < params.k"] if edge_k else []
             elif common:
                 tests.append(f"in{l}")
-            tests += [f"u32(b_s{a}_{column} + {tap}.d{a}) < params.size{a}" for a in checked if a not in shared]
-            at = f"b_p{column} + {tap}.place"
+            tests += [f"u32(b_s{a}_{origin} + {tap}.d{a}) < params.size{a}" for a in checked if a not in shared]
+            at = f"b_p{origin} + {tap}.place"
             if tests:
                 fetch.append(f"    let ok{here} = {' && '.join(tests)};")
                 fetch.append(f"    let v{here} = select(0.0, load_b(select(0u, {at}, ok{here})), ok{here});")

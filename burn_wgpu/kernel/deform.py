@@ -1,7 +1,7 @@
 """The parts of a deformable convolution that are its own: sampled columns, their gradients, and where those belong.
 
-The products with the weight are convolutions of the columns with one tap (kernel/conv.py); the gradient of x is written by
-index (kernel/scatter.py), in a fixed order. Everything here is f32 inside; inputs may be halves.
+The products with the weight are convolutions of the columns with one tap (kernel/conv.py); the gradient of x is written
+by index (kernel/scatter.py), in a fixed order. Everything here is f32 inside; inputs may be halves.
 """
 
 from __future__ import annotations

@@ -190,5 +190,7 @@ def variants(device: Capability) -> Iterator[Plan]:
             layout = Layout.dense((5, width))
             yield cat_plan([layout, layout], 1, dtype, device)
             yield cat_plan([layout.flip([1]), layout], 1, dtype, device)
-        yield slice_assign_plan(Layout.dense((6, 7, 8)), [Slice(1, 3), Slice(0, 7, 2)], Layout.dense((2, 4, 8)), dtype, device)
+        yield slice_assign_plan(
+            Layout.dense((6, 7, 8)), [Slice(1, 3), Slice(0, 7, 2)], Layout.dense((2, 4, 8)), dtype, device
+        )
     yield cat_plan([Layout.dense((1 << 20,))] * 2, 0, dt.F32, device)

@@ -224,8 +224,7 @@ def variants(device: Capability) -> Iterator[Plan]:
         for shape in (*SHAPES, (64, 64), (9, 2048), (6, 384)):
             for beta in (dtype, None):
                 yield layer_norm_plan(Layout.dense(shape), dtype, dtype, beta, 1e-5, device)
-        for shape in ((4, 6, 10), (3, 8), (64, 128, 28, 28), (2, 3, 5)):
-            layout = Layout.dense(shape)
+        for layout in map(Layout.dense, ((4, 6, 10), (3, 8), (64, 128, 28, 28), (2, 3, 5))):
             yield batch_norm_plan(layout, dtype, (dtype, dtype, dt.F32, dt.F32), 1e-5, device)
             yield batch_norm_train_plan(layout, dtype, dtype, dtype, 1e-5, device)
             yield batch_norm_train_backward_plan(layout, dtype, dtype, dtype, dt.F32, dt.F32, 1e-5, device)

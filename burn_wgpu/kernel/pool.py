@@ -1,8 +1,8 @@
 """Pooling over one to three axes: one skeleton a direction, whatever the windows and whatever is made of them.
 
 `window.wgsl` reduces the taps of each window (average.wgsl, maximum.wgsl); `spread.wgsl` is the gradient: each element
-adds up what the windows that hold it give (share_average.wgsl, share_maximum.wgsl). Where windows lie is one file for both
-directions: fixed.wgsl, or adaptive.wgsl for windows that cover the input. No table is made and nothing is scattered.
+adds up what the windows that hold it give (share_average.wgsl, share_maximum.wgsl). Where windows lie is one file for
+both directions: fixed.wgsl, or adaptive.wgsl for windows that cover the input. No table is made, nothing is scattered.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def pool_plan(
     dtype: DType,
     device: Capability,
 ) -> Plan:
-    """x [N, C, ..] → [N, C, outputs]: means, or maxima and, with `indices`, where in the plane they lie as that dtype."""
+    """x [N, C, ..] → [N, C, outputs]: means, or maxima and, with `indices`, where in the plane they lie, in that."""
     _no_f64(operation, dtype, device)
     shape = (*layout.shape[:2], *windows.outputs)
     outs = [Out.of(shape, dtype), *([Out.of(shape, indices)] if indices is not None else [])]

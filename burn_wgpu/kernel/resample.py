@@ -1,8 +1,9 @@
 """Resampling of images by small tables, which the caller keeps on the device.
 
-The contract's `axis_taps` defines the elements and weights of every output along an axis, in f64; here they become words.
-Forward (resample/forward.wgsl) an output sums its taps over both axes. The gradient is the adjoint, one axis after the
-other through f32 scratch (resample/adjoint.wgsl): each element sums over the outputs that used it, so nothing is scattered.
+The contract's `axis_taps` defines the elements and weights of every output along an axis, in f64; here they become
+words. Forward (resample/forward.wgsl) an output sums its taps over both axes. The gradient is the adjoint, one axis
+after the other through f32 scratch (resample/adjoint.wgsl): each element sums over the outputs that used it, so nothing
+is scattered.
 """
 
 from __future__ import annotations

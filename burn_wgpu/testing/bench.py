@@ -174,9 +174,7 @@ def _layer_norm(c: Context, dtype: DType, size: int) -> Prepared:
 
 def _transpose(c: Context, dtype: DType, size: int) -> Prepared:
     x = c.tensor((size, size), dtype)
-    return Prepared(
-        lambda: c.materialise(c.backend.float_swap_dims(x, 0, 1)), 2 * size * size * dtype.size_bytes, 0
-    )
+    return Prepared(lambda: c.materialise(c.backend.float_swap_dims(x, 0, 1)), 2 * size * size * dtype.size_bytes, 0)
 
 
 def _matmul(c: Context, dtype: DType, size: int) -> Prepared:
@@ -221,7 +219,9 @@ def choose(names: Iterable[str]) -> list[Case]:
     return list(chosen.values()) or list(CASES.values())
 
 
-def measure(c: Context, case: Case, dtype: DType, size: int | None, ceilings: Ceilings, budget_s: float = 0.5) -> Result:
+def measure(
+    c: Context, case: Case, dtype: DType, size: int | None, ceilings: Ceilings, budget_s: float = 0.5
+) -> Result:
     """The case's median time per call: warm, repeated within a sample so that the clock's grain does not matter."""
     extent = size or (case.small if c.software else case.size)
     prepared = case.build(c, dtype, extent)

@@ -87,9 +87,7 @@ def _elementwise(device: Capability) -> Iterator[Plan]:
         for dtype in kinds:
             function = function_of(declared, dtype)
             to_bool = declared.result == "bool"
-            operands = [
-                Operand(layout, dt.BOOL_U8 if i == declared.mask else dtype) for i in range(declared.tensors)
-            ]
+            operands = [Operand(layout, dt.BOOL_U8 if i == declared.mask else dtype) for i in range(declared.tensors)]
             out = dt.BOOL_U8 if to_bool else dtype
             scalars = (function.value,) * declared.scalars
             plan = map_plan(name, function, operands, layout.shape, out, device, scalars)

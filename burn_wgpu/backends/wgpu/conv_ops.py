@@ -151,7 +151,8 @@ class ConvOps:
         columns = _columns(what, x, offset, mask)
         plain = ConvOptions((1,), (0,), groups=options.weight_groups)
         out = self.conv1d(columns, _rows(self, weight), None if bias is None else cast(self, bias, F32), plain)
-        return cast(self, self.float_reshape(out, (x.shape[0], weight.shape[0], *what.out)), x.dtype)  # type: ignore[no-any-return]
+        shaped: WgpuTensor = self.float_reshape(out, (x.shape[0], weight.shape[0], *what.out))
+        return cast(self, shaped, x.dtype)
 
     def deform_conv2d_backward(
         self: Any,

@@ -48,9 +48,7 @@ def read_many(tensors: Sequence[WgpuTensor]) -> list[TensorData]:
         kept.append(tensor if tensor.layout.contiguous and aligned else contiguous(tensor))
     device = tensors[0].device
     device.settle()
-    requests = [
-        (t.lease, t.layout.offset * t.dtype.size_bytes, t.layout.size * t.dtype.size_bytes) for t in kept
-    ]
+    requests = [(t.lease, t.layout.offset * t.dtype.size_bytes, t.layout.size * t.dtype.size_bytes) for t in kept]
     raw = device.client.stream.download(requests)
     return [
         TensorData(bytes_.view(t.dtype.numpy).reshape(t.layout.shape), t.dtype)
@@ -141,9 +139,7 @@ def cat(tensors: Sequence[WgpuTensor], dim: int) -> WgpuTensor:
         return first
     layouts = tuple([t.layout for t in tensors])
     dtype = first.dtype
-    return run1(
-        first.device, ("cat", layouts, dim, dtype), lambda c: cat_plan(layouts, dim, dtype, c), tuple(tensors)
-    )
+    return run1(first.device, ("cat", layouts, dim, dtype), lambda c: cat_plan(layouts, dim, dtype, c), tuple(tensors))
 
 
 class MovementOps:

@@ -1,4 +1,4 @@
-"""Pooling: one plan each, see kernel/pool.py. Windows too long for one invocation are left to the contract's default."""
+"""Pooling: one plan each, see kernel/pool.py. Windows too long for one invocation take the contract's default."""
 
 from __future__ import annotations
 

@@ -43,6 +43,8 @@ def _critical_floats() -> np.ndarray:
     halves = np.arange(0, 0x7C00, dtype=np.uint16).view(np.float16).astype(np.float32)
     middles = ((halves[:-1].astype(np.float64) + halves[1:].astype(np.float64)) / 2).astype(np.float32)
     near = middles.view(np.uint32)
-    special = np.array([0x7F800000, 0x7FC00000, 0x477FEFFF, 0x477FF000, 0x47800000, 0x7F7FFFFF, 1, 0x33000000], np.uint32)
+    special = np.array(
+        [0x7F800000, 0x7FC00000, 0x477FEFFF, 0x477FF000, 0x47800000, 0x7F7FFFFF, 1, 0x33000000], np.uint32
+    )
     positive = np.concatenate([halves.view(np.uint32), near, near - 1, near + 1, special]).astype(np.uint32)
     return np.concatenate([positive, positive | np.uint32(0x80000000)])

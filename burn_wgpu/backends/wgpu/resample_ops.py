@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from typing import TypeVar
 
 import numpy as np
 
@@ -24,9 +25,11 @@ from burn_wgpu.std.dtype import U32
 
 _TAPS = {InterpolateMode.BILINEAR: 2, InterpolateMode.BICUBIC: 4, InterpolateMode.LANCZOS3: 6}
 
+_Made = TypeVar("_Made")
 
-def _kept(device: WgpuDevice, key: Hashable, make: Callable[[], object]) -> object:
-    found = device.plans.get(key)
+
+def _kept(device: WgpuDevice, key: Hashable, make: Callable[[], _Made]) -> _Made:
+    found: _Made | None = device.plans.get(key)
     return device.remember(key, make()) if found is None else found
 
 
@@ -50,7 +53,7 @@ class ResampleOps:
             device,
             ("interpolate", layout, size, taps, fill, dtype),
             lambda c: resample_plan(layout, size, taps, not options.mode.is_nearest, fill, dtype, c),
-            (x, table),  # type: ignore[arg-type]
+            (x, table),
         )
 
     def interpolate_backward(
@@ -63,7 +66,7 @@ class ResampleOps:
             table, most = adjoint_table(taps, shape[2:])
             return None if most > MOST_ENTRIES else _upload(table, device), adjoint_words(taps[0], shape[2])
 
-        table, split = _kept(device, ("interpolate_backward table", shape[2:], size, options), make)  # type: ignore[misc]
+        table, split = _kept(device, ("interpolate_backward table", shape[2:], size, options), make)
         if table is None:  # one element serves too many outputs for one invocation
             return defaults.interpolate_backward(self, x, output_grad, output_size, options)  # type: ignore[return-value]
         layout, dtype = output_grad.layout, x.dtype

@@ -25,9 +25,7 @@ def run(
     if task is None:
         task = device.remember(key, device.client.task(make(device.capability)))
     leases = device.run(task, tuple([t.lease for t in inputs]), scalars)
-    return [
-        WgpuTensor(lease, out.layout, out.dtype, device) for lease, out in zip(leases, task.outputs, strict=True)
-    ]
+    return [WgpuTensor(lease, out.layout, out.dtype, device) for lease, out in zip(leases, task.outputs, strict=True)]
 
 
 def run1(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,13 +12,16 @@ from burn_wgpu.std.data import TensorData
 from burn_wgpu.std.dtype import BF16, F16, F32, DType
 from burn_wgpu.std.slice import Slice
 
+# A backend calls these with its own primitive and gets it back.
+_Prim = TypeVar("_Prim", bound=TensorPrim)
 
-def widen(b: Any, tensor: FloatPrim) -> FloatPrim:
+
+def widen(b: Any, tensor: _Prim) -> _Prim:
     """f16 and bf16 as f32, others unchanged: sums and squares inside a composition need the range and the digits."""
     return b.float_cast(tensor, F32) if tensor.dtype in (F16, BF16) else tensor
 
 
-def cast(b: Any, tensor: FloatPrim, dtype: DType) -> FloatPrim:
+def cast(b: Any, tensor: _Prim, dtype: DType) -> _Prim:
     """Rounded to the dtype, or the tensor itself when it has it already."""
     return tensor if tensor.dtype is dtype else b.float_cast(tensor, dtype)
 

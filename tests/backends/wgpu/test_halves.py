@@ -1,4 +1,4 @@
-"""Rounding to f16: the adapter's instruction where it was shown to be right, bit arithmetic elsewhere, the same results."""
+"""Rounding to f16: the adapter's instruction where it was shown to be right, else bit arithmetic; the same results."""
 
 from __future__ import annotations
 
