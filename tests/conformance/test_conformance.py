@@ -1,6 +1,7 @@
 """Every contract function that is not elementwise, on the wgpu backend beside the reference backend, from its record.
 
-The default run spreads a few calls a function over its dtypes, layouts, sizes and cases; the long run takes them all.
+The default run spreads a few calls a function over its dtypes, layouts, sizes and cases, every other one on a device
+with WebGPU's default limits; the long run takes them all, on the adapter as it is.
 (Elementwise functions are compared with their formulas in tests/backends/wgpu/test_elementwise.py.)
 """
 
@@ -26,6 +27,11 @@ PAIRS = [(name, dtype) for name, call in CALLS.items() for dtype in call.dtypes]
 @pytest.fixture(scope="module")
 def device() -> WgpuDevice:
     return WgpuDevice(0)
+
+
+@pytest.fixture(scope="module")
+def weakest() -> WgpuDevice:
+    return WgpuDevice(0, default_limits=True)
 
 
 def usable(dtype: DType, device: WgpuDevice) -> bool:
@@ -56,17 +62,24 @@ def every(call: Call, dtype: DType) -> list[Try]:
     return list(dict.fromkeys(tries))
 
 
-def examine(call: Call, tries: list[Try], device: WgpuDevice) -> None:
+def examine(call: Call, tries: list[Try], *devices: WgpuDevice) -> None:
+    """The tries on the devices in turn, each on one that has its dtype."""
     if state(WgpuBackend, call.name) == "missing":
         pytest.skip(f"{call.name} is listed as missing in tests/contract/test_missing.py")
-    found = [fault for attempt in tries if usable(attempt.dtype, device) for fault in faults(call, attempt, device)]
+    found = []
+    for i, attempt in enumerate(tries):
+        turn = i % len(devices)
+        device = next((d for d in (*devices[turn:], *devices[:turn]) if usable(attempt.dtype, d)), None)
+        if device is not None:
+            limits = " (default limits)" if device.default_limits else ""
+            found += [fault + limits for fault in faults(call, attempt, device)]
     assert not found, f"{call.name}: {len(found)} faults\n" + "\n".join(islice(found, 12))
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", CALLS)
-def test_a_function_gives_what_the_reference_gives(name: str, device: WgpuDevice) -> None:
-    examine(CALLS[name], spread(CALLS[name]), device)
+def test_a_function_gives_what_the_reference_gives(name: str, device: WgpuDevice, weakest: WgpuDevice) -> None:
+    examine(CALLS[name], spread(CALLS[name]), device, weakest)
 
 
 @pytest.mark.gpu
