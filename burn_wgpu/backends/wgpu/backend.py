@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from burn_wgpu.backends.wgpu.attention_ops import AttentionOps
 from burn_wgpu.backends.wgpu.cast_ops import CastOps
 from burn_wgpu.backends.wgpu.conv_ops import ConvOps
 from burn_wgpu.backends.wgpu.device_ops import DeviceOps
@@ -22,6 +23,7 @@ from burn_wgpu.contract.declare import install_elementwise
 
 
 class WgpuBackend(  # type: ignore[misc]  # the mixins take this backend's own tensors where the contract says any
+    AttentionOps,
     CastOps,
     ConvOps,
     DeviceOps,
