@@ -166,8 +166,8 @@ class FloatOps(Group):
         """lhs to the rhs by IEEE: x^0 = 1 even for NaN, a negative base has powers at integers only (else NaN)."""
 
     def float_powi(self, lhs: FloatPrim, rhs: IntPrim) -> FloatPrim:
-        """lhs to the integer rhs."""
-        return self.float_powf(lhs, self.int_into_float(rhs, lhs.dtype))
+        """lhs to the integer rhs, rounded once."""
+        return math.float_powi(self, lhs, rhs)
 
     def float_powi_scalar(self, lhs: FloatPrim, rhs: int) -> FloatPrim:
         """lhs to the integer rhs; 1 for rhs = 0, whatever lhs is."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,8 @@ B: Any = WgpuBackend()
 REF: Any = ReferenceBackend()
 REF_DEVICE = ReferenceDevice(13)
 SIZES = (0, 1, 3, 5, 31, 32, 33, 63, 64, 65, 1000, 1029)
-LAYOUTS = ("plain", "transposed", "stepped", "flipped", "expanded")
+SINGLE = ("transposed", "stepped", "flipped", "expanded", "plain")
+LAYOUTS = (*SINGLE, "mixed")
 SEED = 20_240_229
 
 
@@ -44,6 +46,7 @@ class Try:
     size: int
     layout: str
     case: int
+    seed: int = 0
 
     def __str__(self) -> str:
         return f"{self.dtype} n={self.size} {self.layout} case {self.case}"
@@ -119,19 +122,29 @@ def referred(call: Call, args: tuple[Any, ...]) -> Any:
 
 
 def performed(call: Call, args: tuple[Any, ...], layout: str, device: WgpuDevice) -> Any:
+    layouts = turns(layout)
+
     def tensor(value: Any) -> Any:
         if isinstance(value, Given):
-            return arranged(value, layout, device)
+            return arranged(value, next(layouts), device)
         return device if value is DEVICE else value
 
     return outcome(call, B, replaced(args, tensor), device)
 
 
+def turns(layout: str) -> Iterator[str]:
+    """The layout of each tensor argument in order: the same, or with "mixed" one after the other."""
+    return cycle(SINGLE if layout == "mixed" else (layout,))
+
+
 def arguments(call: Call, attempt: Try) -> tuple[Any, ...]:
-    args = call.cases[attempt.case](Draw(attempt.case, attempt.dtype, min(attempt.size, call.largest)))
-    if attempt.layout == "expanded":
-        args = replaced(args, lambda a: repeated(a) if isinstance(a, Given) else a)
-    return args
+    args = call.cases[attempt.case](Draw(attempt.seed + attempt.case, attempt.dtype, min(attempt.size, call.largest)))
+    layouts = turns(attempt.layout)
+
+    def fitted(value: Any) -> Any:
+        return repeated(value) if isinstance(value, Given) and next(layouts) == "expanded" else value
+
+    return replaced(args, fitted)  # type: ignore[no-any-return]
 
 
 def faults(call: Call, attempt: Try, device: WgpuDevice) -> Iterator[str]:

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from burn_wgpu.contract.defaults.common import cast, widen
 from burn_wgpu.contract.defaults.shape import slice_dim
 from burn_wgpu.contract.types import FloatPrim, IntPrim
-from burn_wgpu.std.dtype import DType
+from burn_wgpu.std.dtype import BF16, F16, DType
 from burn_wgpu.std.errors import ArgumentError
 from burn_wgpu.std.slice import Slice
 
@@ -69,6 +70,12 @@ def right_shift(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.right_shift(x, y & x.dtype.type(8 * x.dtype.itemsize - 1))
 
 
+def float_powi(b: Any, lhs: FloatPrim, rhs: IntPrim) -> FloatPrim:
+    """Through f32 for halves, which would round an exponent of four digits and lose whether it is odd."""
+    wide = widen(b, lhs)
+    return cast(b, b.float_powf(wide, b.int_into_float(rhs, wide.dtype)), lhs.dtype)
+
+
 def float_powi_scalar(b: Any, tensor: FloatPrim, scalar: int) -> FloatPrim:
     """Small powers as products, which are cheaper and exact in sign; the rest by float_powi_scalar_impl."""
     if scalar == 0:
@@ -79,7 +86,7 @@ def float_powi_scalar(b: Any, tensor: FloatPrim, scalar: int) -> FloatPrim:
         return b.float_mul(tensor, tensor)  # type: ignore[no-any-return]
     if scalar == -1:
         return b.float_recip(tensor)  # type: ignore[no-any-return]
-    if scalar == -2:
+    if scalar == -2 and tensor.dtype not in (F16, BF16):  # the square of a half may not be one
         return b.float_recip(b.float_mul(tensor, tensor))  # type: ignore[no-any-return]
     return b.float_powi_scalar_impl(tensor, scalar)  # type: ignore[no-any-return]
 
@@ -108,13 +115,13 @@ def fitting_exponent(n: int, kind: DType) -> int:
 
 
 def cross(b: Any, lhs: FloatPrim, rhs: FloatPrim, dim: int) -> FloatPrim:
-    """lhs[i+1]·rhs[i+2] − lhs[i+2]·rhs[i+1], indices modulo 3."""
+    """lhs[i+1]·rhs[i+2] − lhs[i+2]·rhs[i+1], indices modulo 3: the turned lhs[i]·rhs[i+1] − lhs[i+1]·rhs[i]."""
 
-    def turned(tensor: FloatPrim, by: int) -> FloatPrim:
+    def turned(tensor: FloatPrim) -> FloatPrim:
         return b.float_cat(  # type: ignore[no-any-return]
-            [slice_dim(b, tensor, dim, Slice(by, 3)), slice_dim(b, tensor, dim, Slice(0, by))], dim
+            [slice_dim(b, tensor, dim, Slice(1, 3)), slice_dim(b, tensor, dim, Slice(0, 1))], dim
         )
 
-    return b.float_sub(  # type: ignore[no-any-return]
-        b.float_mul(turned(lhs, 1), turned(rhs, 2)), b.float_mul(turned(lhs, 2), turned(rhs, 1))
-    )
+    left, right = widen(b, lhs), widen(b, rhs)
+    product = b.float_sub(b.float_mul(left, turned(right)), b.float_mul(turned(left), right))
+    return cast(b, turned(product), lhs.dtype)

@@ -141,7 +141,6 @@ REDUCTION = (
         ),
         units=3,
         scale="largest",
-        roundings=3,
     ),
     # e^(x − max): an error of the difference is a relative one of the power.
     *(
@@ -155,10 +154,9 @@ REDUCTION = (
         (
             lambda d: (d.uniform(0.5, 2.0, d.n), d.normal(d.n, dtype=I32)),
             lambda d: (d.normal(3, d.n), d.normal(1, d.n, dtype=I32)),
+            lambda d: (d.uniform(-1.01, -0.99, d.n), d.indices(3000, d.n)),
         ),
         units=16,
-        roundings=1,
-        halves="result",
     ),
     *(
         Call(
@@ -166,8 +164,6 @@ REDUCTION = (
             FLOATS,
             tuple(lambda d, p=power: (d.normal(3, d.n), p) for power in powers),  # type: ignore[misc]
             units=16,
-            roundings=1,
-            halves="result",
         )
         for name, powers in (
             ("float_powi_scalar", (3, 0, 1, 2, -1, -2, 5)),
