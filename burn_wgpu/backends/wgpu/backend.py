@@ -40,7 +40,7 @@ class WgpuBackend(  # type: ignore[misc]  # the mixins take this backend's own t
     SortOps,
     Backend,
 ):
-    """Operations as WGSL compute shaders. Stateless: a tensor's device handle holds the queue, the pool and the plans."""
+    """Operations as WGSL compute shaders. Stateless: a tensor's device handle holds queue, pool and plans."""
 
 
 install_elementwise(WgpuBackend, method_for)
