@@ -138,7 +138,7 @@ def attention_plan(
 
 
 def attention_grads_plan(shape: tuple[int, int, int, int], scores: Scores, device: Capability) -> Plan:
-    """From packed f32 q·kᵀ and grad·vᵀ [N, H, Sq, Sk], logsumexp and δ [N, H, Sq]: the weights and the scores' gradient."""
+    """Packed f32 q·kᵀ and grad·vᵀ [N, H, Sq, Sk], logsumexp and δ [N, H, Sq] → the weights and the scores' gradient."""
     out = Out.of(shape, dt.F32)
     size = prod(shape)
     if size == 0:

@@ -78,7 +78,7 @@ def flash_text(
     _function(prelude, "begin(plane: u32)", lines)
     _function(prelude, "clear_scores()", [f"    s{r} = vec4<f32>();" for r in range(8)])
 
-    # Slices [slice][rows / 4] of queries, then [slice][keys / 4] of keys: a vector is four rows at one place of the width.
+    # Slices [slice][rows / 4] of queries, then [slice][keys / 4] of keys: a vector is four rows at one place.
     lines = []
     for x, count, extent, first, start in (
         ("q", rows, "queries", "row0", 0), ("k", keys, "keys", "key0", shape.slice * rows // 4),
@@ -147,7 +147,7 @@ def flash_text(
             f"max(max({s}.x, {s}.y), max({s}.z, {s}.w)));"
         )
     _function(prelude, "finish_scores(plane: u32, row0: u32, key0: u32, local: u32)", lines)
-    # tanh to 2e-7 absolutely, which is all that a sum of scores can tell; few instructions, since 32 of them stand here.
+    # tanh to 2e-7 absolutely, which is all that a softmax can tell; few instructions, since 32 of them stand here.
     body = [
         "    let y = exp(2.0 * select(x, vec4<f32>(40.0), x > vec4<f32>(40.0)));",
         "    return 1.0 - 2.0 / (y + 1.0);",
@@ -233,7 +233,8 @@ def flash_text(
     prelude.text("fn lost(v: vec4<f32>) -> bool { return is_nan(v.x) || is_nan(v.y) || is_nan(v.z) || is_nan(v.w); }")
     prelude.use("lib/math")
     if chunked:
-        body = ["    if (column < params.results) {", "        store4_out((line * params.results + column) / 4u, array<f32, 4>(v.x, v.y, v.z, v.w));", "    }"]  # fmt: skip
+        store = "store4_out((line * params.results + column) / 4u, array<f32, 4>(v.x, v.y, v.z, v.w));"
+        body = ["    if (column < params.results) {", f"        {store}", "    }"]
     else:
         body = [
             f"    if (column + {e}u < params.results) {{ store_out(line * params.results + column + {e}u, v.{x}); }}"

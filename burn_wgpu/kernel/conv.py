@@ -301,9 +301,9 @@ def choose(what: Correlation, device: Capability) -> tuple[str, int]:
         return "dots", 1
     n, k = n // phases, max(k // phases, 1)
     small = device.software or min(m, n) <= 32 or m * n * what.groups <= 1 << 16
-    for kernel, least in (("tile_64x128_deep", BUSY),):
-        tile = TILES[kernel]
-        if not small and _groups(what, n, kernel) >= least and tile.workgroup_bytes <= device.max_workgroup_bytes:
+    for kernel in ("tile_64x128_deep", "tile_64x128"):
+        fits = TILES[kernel].workgroup_bytes <= device.max_workgroup_bytes
+        if not small and fits and _groups(what, n, kernel) >= BUSY:
             return kernel, 1
     kernel = "tile_32x32" if small else "tile_64x64"
     return kernel, _splits(_groups(what, n, kernel), k, 128)
@@ -591,32 +591,23 @@ def _phases(what: Correlation) -> Iterator[Correlation | None]:
 
 def variants(device: Capability) -> Iterator[Plan]:
     """Every kernel over every way of reading and storing, each dtype, each rank."""
+    tiles = [name for name in TILES if TILES[name].workgroup_bytes <= device.max_workgroup_bytes]
+    shapes = (((12, 16), (3, 3)), ((9, 7), (3, 2)), ((8, 8), (1, 1)), ((4, 5, 6), (2, 3, 3)), ((33,), (5,)))
     for dtype in (dt.F32, dt.F16, dt.BF16):
-        for space, kernel in (
-            ((12, 16), (3, 3)),
-            ((9, 7), (3, 2)),
-            ((8, 8), (1, 1)),
-            ((4, 5, 6), (2, 3, 3)),
-            ((33,), (5,)),
-        ):
+        for space, kernel in shapes if dtype is dt.F32 else shapes[1:3]:
             rank = len(space)
             for stride, padding in ((1, 1), (2, 0)):
                 options = ConvOptions((stride,) * rank, (padding,) * rank)
                 x, w = Layout.dense((2, 16, *space)), Layout.dense((32, 16, *kernel))
                 out, what = conv_correlation(x, w, options, "conv")
                 grad = Layout.dense(out)
-                for name in ("direct", "dots", "tile_32x32", "tile_64x128_deep", "tile_64x64"):
+                for name in ("direct", "dots", *(tiles if dtype is dt.F32 else tiles[-1:])):
                     yield correlation_plan("conv", out, what, dtype, device, bias=True, kernel=name)
-                    if name == "direct" or dtype is dt.F32:
-                        yield correlation_plan(
-                            "conv_x_backward",
-                            *conv_x_correlation(x.shape, w, grad, options),
-                            dtype,
-                            device,
-                            kernel=name,
-                        )
+                back = conv_x_correlation(x.shape, w, grad, options)
+                for name in ("direct", "tile_32x32"):
+                    yield correlation_plan("conv_x_backward", *back, dtype, device, kernel=name)
+                made = conv_weight_correlation(x, w.shape, grad, options)
                 for name in ("dots", "tile_32x32"):
-                    made = conv_weight_correlation(x, w.shape, grad, options)
                     yield correlation_plan("conv_weight_backward", *made, dtype, device, kernel=name, splits=2)
         x, w = Layout.dense((2, 8, 12, 12)), Layout.dense((8, 1, 3, 3))
         out, what = conv_correlation(x, w, ConvOptions((1, 1), (1, 1), groups=8), "conv")

@@ -84,7 +84,7 @@ class AttentionOps:
         output_grad: WgpuTensor,
         options: AttentionModuleOptions,
     ) -> AttentionGradients:
-        """Scores are made again from query and key; heads of a group are stacked as rows, so that nothing is repeated."""
+        """Scores are made again from query and key; heads of a group are stacked as rows, so nothing is repeated."""
         batch, heads, queries, _ = query.shape
         groups, keys = key.shape[1], key.shape[2]
 

@@ -34,9 +34,8 @@ def numbers(*shape: int, seed: int = 0) -> np.ndarray:
 
 
 def operands(heads: int, groups: int, queries: int, keys: int, width: int, results: int) -> list[np.ndarray]:
-    return [
-        numbers(2, heads, queries, width), numbers(2, groups, keys, width, seed=1), numbers(2, groups, keys, results, seed=2),
-    ]  # fmt: skip
+    shapes = (heads, queries, width), (groups, keys, width), (groups, keys, results)
+    return [numbers(2, *shape, seed=i) for i, shape in enumerate(shapes)]
 
 
 SIZES = [
@@ -109,7 +108,7 @@ def test_pytorch_agrees(device: WgpuDevice) -> None:
 
 
 def test_views_and_broadcast_masks(device: WgpuDevice) -> None:
-    """Tensors as a projection leaves them, [batch, length, heads, width] with heads moved; a mask of one row for all."""
+    """Tensors as a projection leaves them, [batch, length, heads, width] with heads moved; a mask of one row."""
     q, k, v = (numbers(2, n, 3, 24, seed=i) for i, n in enumerate((10, 14, 14)))
     tensors = [up(a, dt.F32, device) for a in (q, k, v)]
     moved = [t.view(t.layout.permute([0, 2, 1, 3])) for t in tensors]
