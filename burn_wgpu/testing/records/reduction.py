@@ -57,15 +57,17 @@ def _summed(kind: str) -> Iterator[Call]:
 
     def both(name: str, draw: str, scale: str) -> Iterator[Call]:
         more: Any = {"scale": scale} if floats else {}
-        yield Call(f"{kind}_{name}", dtypes, _whole(draw), units=_total if floats else 0.0, **more)
-        yield Call(f"{kind}_{name}_dim", dtypes, _along(draw), units=_lane if floats else 0.0, **more)
+        # Infinities and NaN must go where they go in any order.
+        whole, along = (*_whole(draw), *_whole("ties")), (*_along(draw), *_along("ties"))
+        yield Call(f"{kind}_{name}", dtypes, whole, units=_total if floats else 0.0, **more)
+        yield Call(f"{kind}_{name}_dim", dtypes, along, units=_lane if floats else 0.0, **more)
 
     yield from both("sum", "normal", "absolute")
     yield from both("mean", "normal", "absolute")
     yield from both("prod", "near one", "result")
     for name, draw, scale in (("cumsum", "normal", "absolute"), ("cumprod", "near one", "result")):
         more: Any = {"units": _lane, "scale": scale} if floats else {}
-        yield Call(f"{kind}_{name}", dtypes, _along(draw), **more)
+        yield Call(f"{kind}_{name}", dtypes, (*_along(draw), *_along("ties")), **more)
 
 
 def _extreme(kind: str) -> Iterator[Call]:
@@ -102,6 +104,7 @@ _PRODUCTS: tuple[Case, ...] = (
     lambda d: (d.normal(1, d.n), d.normal(d.n, 1)),
     lambda d: (d.normal(2, 3, d.n, 4), d.normal(1, 3, 4, 2)),
     lambda d: (d.normal(1, d.n, 33), d.normal(3, 33, 17)),
+    lambda d: (d.ties(d.n, 19), d.ties(19, 6)),
 )
 
 
@@ -144,10 +147,16 @@ REDUCTION = (
     ),
     # e^(x − max): an error of the difference is a relative one of the power.
     *(
-        Call(name, FLOATS, tuple(_along("normal")), units=lambda x, dim: 32.0 + x.shape[dim])
+        Call(name, FLOATS, (*_along("normal"), *_along("ties")), units=lambda x, dim: 32.0 + x.shape[dim])
         for name in ("softmax", "softmin")
     ),
-    Call("log_softmax", FLOATS, _along("normal"), units=lambda x, dim: 8.0 + x.shape[dim] / 8, scale="largest"),
+    Call(
+        "log_softmax",
+        FLOATS,
+        (*_along("normal"), *_along("ties")),
+        units=lambda x, dim: 8.0 + x.shape[dim] / 8,
+        scale="largest",
+    ),
     Call(
         "float_powi",
         FLOATS,
