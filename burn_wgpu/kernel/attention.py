@@ -53,13 +53,15 @@ def shape_for(results: int, queries: int, device: Capability) -> Shape:
     return Shape(2, 32, 8, 8, 4, deep)
 
 
-def fits(width: int, keys: int, results: int) -> bool:
+def fits(width: int, keys: int, results: int, device: Capability) -> bool:
     """Whether `attention_plan` takes these sizes."""
     if not 0 < results <= MOST_RESULTS or keys == 0 or width == 0:
         return False
-    shape = shape_for(results, 64, Capability())
+    shape = shape_for(results, 64, device)
     per_step = (
-        -(-width // shape.slice) * (2 + shape.slice // 2) + shape.keys // shape.values * (2 + shape.values // 2) + 2
+        -(-width // shape.slice) * (2 + shape.slice // shape.deep)
+        + shape.keys // shape.values * (2 + -(-shape.values // shape.deep))
+        + 2
     )
     return -(-keys // shape.keys) * per_step <= MOST_STEPS
 

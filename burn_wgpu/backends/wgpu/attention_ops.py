@@ -44,7 +44,7 @@ def _forward(
 
 def _fused(query: WgpuTensor, key: WgpuTensor, value: WgpuTensor) -> bool:
     same = query.dtype is key.dtype is value.dtype
-    return same and fits(query.shape[3], key.shape[2], value.shape[3])
+    return same and fits(query.shape[3], key.shape[2], value.shape[3], query.device.capability)
 
 
 class AttentionOps:
