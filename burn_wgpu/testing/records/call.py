@@ -109,6 +109,7 @@ class Call:
     units     error allowed in units of 2^−23 of the scale, or how many from the arguments; 0: equal
     scale     what the units count: "result" the magnitude of each element, "absolute" the result for the magnitudes of
               all floats (what was added up), "largest" the largest finite element of the result
+    least     the scale is at least this: the size of terms that may cancel to nothing
     roundings how often a half is rounded on the way, at most; the last one is free
     halves    the scale of those roundings
     moves     elements are only moved: every dtype is native, whatever it can compute
@@ -121,6 +122,7 @@ class Call:
     cases: tuple[Case, ...]
     units: float | Callable[..., float] = 0.0
     scale: Scale = "result"
+    least: float = 0.0
     roundings: int = 0
     halves: Scale = "largest"
     moves: bool = False
@@ -196,7 +198,7 @@ def far(
         finite = np.abs(exact[np.isfinite(exact)])
         most = np.full(exact.shape, finite.max() if finite.size else 0.0)
         scales = {"result": np.abs(exact), "largest": most, "absolute": most if absolute is None else absolute}
-        allowed = units * 2.0**-23 * scales[call.scale]
+        allowed = units * 2.0**-23 * np.maximum(scales[call.scale], call.least)
         if kind in _HALF:
             allowed = allowed + 0.501 * spacing(exact, digits, lowest)
             allowed += call.roundings * 0.5 * spacing(scales[call.halves], digits, lowest)
