@@ -46,6 +46,18 @@ def torch_cases(size: dict[str, int], dtype: Any) -> dict[str, Callable[[], Any]
     if "transpose" in size:
         square = normal(size["transpose"], size["transpose"])
         work["transpose"] = lambda: square.t().contiguous()
+    if x is not None:
+        work |= {"cumsum": lambda: x.cumsum(1), "select": lambda: x[order], "sort": lambda: rows_4096.sort(1)}
+        order, rows_4096 = torch.randperm(x.shape[0], device="cuda"), normal(4096, 4096)
+    if "conv3x3" in size:
+        conv = torch.nn.functional.conv2d
+        images, kernel = normal(32, 64, 56, 56), normal(64, 64, 3, 3)
+        channels, filters = normal(32, 144, 56, 56), normal(144, 1, 3, 3)
+        work["conv3x3"] = lambda: conv(images, kernel, padding=1)
+        work["depthwise"] = lambda: conv(channels, filters, padding=1, groups=144)
+    if "attention" in size:
+        q, k, v3 = (normal(8, 16, 2048, 64) for _ in range(3))
+        work["attention"] = lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v3)
     if "gemv" in size:
         v, w = normal(1, size["gemv"]), normal(size["gemv"], size["gemv"])
         work["gemv"] = lambda: v @ w

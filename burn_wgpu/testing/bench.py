@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from burn_wgpu.contract.options import AttentionModuleOptions, ConvOptions
 from burn_wgpu.std.data import TensorData
 from burn_wgpu.std.dtype import DType
 from burn_wgpu.std.errors import ArgumentError
@@ -188,6 +189,47 @@ def _gemv(c: Context, dtype: DType, size: int) -> Prepared:
     return Prepared(lambda: c.backend.float_matmul(x, w), moved, 2 * size * size)
 
 
+def _cumsum(c: Context, dtype: DType, size: int) -> Prepared:
+    x = c.tensor(_rows(size), dtype)
+    return Prepared(lambda: c.backend.float_cumsum(x, 1), 2 * size * 4096 * dtype.size_bytes, size * 4096)
+
+
+def _sort(c: Context, dtype: DType, size: int) -> Prepared:
+    x = c.tensor(_rows(size), dtype)
+    return Prepared(lambda: c.backend.float_sort(x, 1, False), 2 * size * 4096 * dtype.size_bytes, 0)
+
+
+def _select(c: Context, dtype: DType, size: int) -> Prepared:
+    x = c.tensor(_rows(size), dtype)
+    order = TensorData.of(c.rng.permutation(size).astype(np.int32))
+    indices = c.backend.int_from_data(order, c.handle)
+    return Prepared(lambda: c.backend.float_select(x, 0, indices), 2 * size * 4096 * dtype.size_bytes, 0)
+
+
+def _conv3x3(c: Context, dtype: DType, size: int) -> Prepared:
+    """`size` images of 64 channels, 56 x 56, to 64 channels, padding 1."""
+    x, w = c.tensor((size, 64, 56, 56), dtype), c.tensor((64, 64, 3, 3), dtype)
+    options = ConvOptions((1, 1), (1, 1), (1, 1), 1)
+    moved = (2 * size * 64 * 56 * 56 + 64 * 64 * 9) * dtype.size_bytes
+    return Prepared(lambda: c.backend.conv2d(x, w, None, options), moved, 2 * size * 64 * 56 * 56 * 64 * 9)
+
+
+def _depthwise(c: Context, dtype: DType, size: int) -> Prepared:
+    """`size` images of 144 channels, 56 x 56, a 3 x 3 filter a channel, padding 1."""
+    x, w = c.tensor((size, 144, 56, 56), dtype), c.tensor((144, 1, 3, 3), dtype)
+    options = ConvOptions((1, 1), (1, 1), (1, 1), 144)
+    elements = size * 144 * 56 * 56
+    return Prepared(lambda: c.backend.conv2d(x, w, None, options), 2 * elements * dtype.size_bytes, 18 * elements)
+
+
+def _attention(c: Context, dtype: DType, size: int) -> Prepared:
+    """8 sequences of `size` tokens, 16 heads of 64, no mask."""
+    q, k, v = (c.tensor((8, 16, size, 64), dtype) for _ in range(3))
+    options = AttentionModuleOptions()
+    moved = 4 * 8 * 16 * size * 64 * dtype.size_bytes
+    return Prepared(lambda: c.backend.attention(q, k, v, None, None, options), moved, 4 * 8 * 16 * size * size * 64)
+
+
 CASES: dict[str, Case] = {
     case.name: case
     for case in (
@@ -202,6 +244,12 @@ CASES: dict[str, Case] = {
         Case("transpose", _transpose, 8192, 1024),
         Case("matmul", _matmul, 4096, 256, "compute"),
         Case("gemv", _gemv, 8192, 1024),
+        Case("cumsum", _cumsum, 16_384, 256),
+        Case("sort", _sort, 4096, 64),
+        Case("select", _select, 16_384, 256),
+        Case("conv3x3", _conv3x3, 32, 1, "compute"),
+        Case("depthwise", _depthwise, 32, 1),
+        Case("attention", _attention, 2048, 64, "compute"),
     )
 }
 GROUPS = {"elementwise": ("add", "exp"), "reduce": ("sum-rows", "sum-columns", "sum")}
