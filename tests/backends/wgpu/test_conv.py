@@ -294,12 +294,11 @@ def test_the_same_bits_and_nothing_new_on_the_second_call(device: WgpuDevice) ->
 
 @pytest.mark.long
 def test_more_than_65_535_workgroups(device: WgpuDevice) -> None:
-    n = 4 * 128 * 65_536 + 5
-    x = B.float_reshape(B.int_into_float(B.int_arange(0, n, device, dt.I32), dt.F32), (1, 1, n))
-    out = B.conv1d(x, up([[[-1.0, 1.0]]], dt.F32, device), None, ConvOptions((1,), (0,)))
-    tail = down(B.float_slice(out, [Slice(0), Slice(0), Slice(n - 4, n - 1)]))
-    exact = np.float32(np.arange(n - 4, n))
-    assert tail.reshape(-1).tolist() == (exact[1:] - exact[:-1]).tolist()
+    n = 4 * 128 * 65_536 + 5  # in halves, which a software adapter's largest binding holds
+    x = (np.arange(n) % 512).astype(np.float16)
+    w = up([[[-1.0, 1.0]]], dt.F16, device)
+    got = down(B.conv1d(up(x.reshape(1, 1, n), dt.F16, device), w, None, ConvOptions((1,), (0,))))
+    np.testing.assert_array_equal(got.reshape(-1), x[1:] - x[:-1])
 
 
 def test_faults_are_told_with_a_remedy(device: WgpuDevice) -> None:

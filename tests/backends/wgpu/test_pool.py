@@ -170,17 +170,10 @@ def test_long_windows_and_many_workgroups(device: WgpuDevice) -> None:
 
 @pytest.mark.long
 def test_more_than_65_535_workgroups(device: WgpuDevice) -> None:
-    n = 4 * 128 * 65_536 + 5
-    x = B.int_into_float(B.int_arange(0, n, device, dt.I32), dt.F32)
-    out = B.max_pool1d(B.float_reshape(x, (1, 1, n)), 1, 1, 0, 1, False)
-    tail = B.float_into_data(B.float_slice(out, [slice_of(0), slice_of(0), slice_of(n - 3, n)])).array
-    assert tail.reshape(-1).tolist() == [float(np.float32(v)) for v in (n - 3, n - 2, n - 1)]
-
-
-def slice_of(start: int, end: int | None = None) -> Any:
-    from burn_wgpu.std.slice import Slice
-
-    return Slice(start, end)
+    n = 4 * 128 * 65_536 + 5  # in halves, which a software adapter's largest binding holds
+    x = (np.arange(n) % 512).astype(np.float16)
+    got = down(B.max_pool1d(up(x.reshape(1, 1, n), dt.F16, device), 2, 1, 0, 1, False))
+    np.testing.assert_array_equal(got.reshape(-1), np.maximum(x[1:], x[:-1]))
 
 
 def test_the_same_bits_and_nothing_new_on_the_second_call(device: WgpuDevice) -> None:

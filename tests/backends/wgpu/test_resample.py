@@ -128,7 +128,7 @@ def test_an_element_that_serves_very_many_outputs(device: WgpuDevice) -> None:
 @pytest.mark.long
 def test_more_than_65_535_workgroups(device: WgpuDevice) -> None:
     width = 4 * 128 * 65_536 // 4096 + 1
-    x = up(np.arange(8.0).reshape(1, 1, 8, 1), dt.F32, device)
+    x = up(np.arange(8.0).reshape(1, 1, 8, 1), dt.F16, device)  # a software adapter binds no more in f32
     out = B.interpolate(x, (4096, width), InterpolateOptions(InterpolateMode.NEAREST))
     assert down(out)[0, 0, ::512, -1].tolist() == list(range(8))
 
