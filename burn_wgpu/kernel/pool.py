@@ -78,7 +78,11 @@ class Windows:
 
     @property
     def _fits(self) -> bool:
-        return all((n + 1) * (out + 1) < 1 << 32 for n, out in zip(self.sizes, self.outputs, strict=True))
+        """Adaptive windows multiply positions by sizes; the others stay near their axis."""
+        limit = 1 << 32
+        return not self.adaptive or all(
+            (n + 1) * (out + 1) < limit for n, out in zip(self.sizes, self.outputs, strict=True)
+        )
 
 
 def pool_plan(
