@@ -38,7 +38,6 @@ MORE: dict[str, tuple[int, int, str]] = {
     **{f"{kind}_all_to_all": (4, 2, _MEMBERS) for kind in KINDS},
     **{f"{kind}_reduce_scatter": (2, 2, "a sum for each of two members") for kind in ("float", "int")},
     **{f"{kind}_mask_select": (4, 3, _SELECTED) for kind in KINDS},
-    **{f"{kind}_pad": (3, 1, "a full tensor, and an assignment into a copy of it") for kind in ("float", "int")},
     **{
         f"{kind}_{name}": (2, 1, _ORDER)
         for kind in ("float", "int")

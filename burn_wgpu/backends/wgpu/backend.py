@@ -11,6 +11,7 @@ from burn_wgpu.backends.wgpu.index_ops import IndexOps
 from burn_wgpu.backends.wgpu.matmul_ops import MatmulOps
 from burn_wgpu.backends.wgpu.movement_ops import MovementOps
 from burn_wgpu.backends.wgpu.norm_ops import NormOps
+from burn_wgpu.backends.wgpu.pad_ops import PadOps
 from burn_wgpu.backends.wgpu.pool_ops import PoolOps
 from burn_wgpu.backends.wgpu.random_ops import RandomOps
 from burn_wgpu.backends.wgpu.reduce_ops import ReduceOps
@@ -31,6 +32,7 @@ class WgpuBackend(  # type: ignore[misc]  # the mixins take this backend's own t
     MatmulOps,
     MovementOps,
     NormOps,
+    PadOps,
     PoolOps,
     RandomOps,
     ReduceOps,
