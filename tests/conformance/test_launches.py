@@ -53,7 +53,6 @@ MORE: dict[str, tuple[int, int, str]] = {
     "deform_conv2d_backward": (14, 4, "the gradient of x is scattered in parts, so that no element is written twice"),
     "float_powi": (2, 1, "the exponents become floats first"),
     "float_cross": (9, 1, "composed of shifted copies"),
-    "float_grid_sample_2d": (91, 1, "composed of elementwise functions and gathers, a group for each tap"),
     "fold4d": (5, 1, "columns are added in parts, so that no element is written twice by one launch"),
     "ctc_loss": (122, 4, "composed, step by step: every step needs the one before"),
     "ctc_loss_backward": (259, 4, "composed, step by step: both recursions"),

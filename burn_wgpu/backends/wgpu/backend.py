@@ -7,6 +7,7 @@ from burn_wgpu.backends.wgpu.cast_ops import CastOps
 from burn_wgpu.backends.wgpu.conv_ops import ConvOps
 from burn_wgpu.backends.wgpu.device_ops import DeviceOps
 from burn_wgpu.backends.wgpu.elementwise import method_for
+from burn_wgpu.backends.wgpu.grid_sample_ops import GridSampleOps
 from burn_wgpu.backends.wgpu.index_ops import IndexOps
 from burn_wgpu.backends.wgpu.matmul_ops import MatmulOps
 from burn_wgpu.backends.wgpu.movement_ops import MovementOps
@@ -28,6 +29,7 @@ class WgpuBackend(  # type: ignore[misc]  # the mixins take this backend's own t
     CastOps,
     ConvOps,
     DeviceOps,
+    GridSampleOps,
     IndexOps,
     MatmulOps,
     MovementOps,
