@@ -27,28 +27,25 @@ def torch_cases(size: dict[str, int], dtype: Any) -> dict[str, Callable[[], Any]
     def normal(*shape: int) -> Any:
         return torch.randn(*shape, device="cuda", dtype=dtype)
 
-    rows = {name: normal(size[name], 4096) for name in ("copy", "add", "softmax", "layer_norm", "sum") if name in size}
-    x = next(iter(rows.values())) if rows else None
-    y = normal(*x.shape) if x is not None else None
+    x, y = normal(16_384, 4096), normal(16_384, 4096)
     gamma, beta = normal(4096), normal(4096)
-    work: dict[str, Callable[[], Any]] = {}
-    if x is not None:
-        work |= {
-            "copy": lambda: x.clone(),
-            "add": lambda: x + y,
-            "exp": lambda: x.exp(),
-            "sum-rows": lambda: x.sum(1),
-            "sum-columns": lambda: x.sum(0),
-            "sum": lambda: x.sum(),
-            "softmax": lambda: x.softmax(1),
-            "layer_norm": lambda: torch.nn.functional.layer_norm(x, (4096,), gamma, beta),
-        }
+    order, fewer_rows = torch.randperm(x.shape[0], device="cuda"), normal(4096, 4096)
+    work: dict[str, Callable[[], Any]] = {
+        "copy": lambda: x.clone(),
+        "add": lambda: x + y,
+        "exp": lambda: x.exp(),
+        "sum-rows": lambda: x.sum(1),
+        "sum-columns": lambda: x.sum(0),
+        "sum": lambda: x.sum(),
+        "softmax": lambda: x.softmax(1),
+        "layer_norm": lambda: torch.nn.functional.layer_norm(x, (4096,), gamma, beta),
+        "cumsum": lambda: x.cumsum(1),
+        "select": lambda: x[order],
+        "sort": lambda: fewer_rows.sort(1),
+    }
     if "transpose" in size:
         square = normal(size["transpose"], size["transpose"])
         work["transpose"] = lambda: square.t().contiguous()
-    if x is not None:
-        work |= {"cumsum": lambda: x.cumsum(1), "select": lambda: x[order], "sort": lambda: rows_4096.sort(1)}
-        order, rows_4096 = torch.randperm(x.shape[0], device="cuda"), normal(4096, 4096)
     if "conv3x3" in size:
         conv = torch.nn.functional.conv2d
         images, kernel = normal(32, 64, 56, 56), normal(64, 64, 3, 3)
