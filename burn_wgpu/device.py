@@ -9,6 +9,7 @@ May import: backends, runtime (to list adapters), contract, std; all of them laz
 from __future__ import annotations
 
 import logging
+import operator
 import os
 import threading
 from collections.abc import Callable
@@ -67,6 +68,7 @@ class KindOps:
                 "bool": "it is for numbers: convert with .int() or .float()",
                 "quantized": "call .dequantize() first",
             }[what]
+            name = name.removesuffix("_scalar").removesuffix("_elem")
             raise DTypeError(f"{name}: a tensor of kind {what} has no such operation; {remedy}")
         setattr(self, name, method)
         return method
@@ -130,6 +132,10 @@ class Device:
             if wanted == (None, None, None):
                 return default_device()
             return cls(default_device(), float=float, int=int, bool=bool)
+        elif not isinstance(spec, str):
+            raise DTypeError(
+                f"device: {spec!r} is of type {type(spec).__name__}; a device is named, as 'wgpu:0' or 'cpu'"
+            )
         else:
             kind, index = _parse(spec)
         key = (kind, index, default_limits, *wanted)
@@ -343,7 +349,11 @@ class Device:
 
     def seed(self, seed: int) -> None:
         """Restarts the random stream; the same calls then give the same numbers. seed is taken modulo 2^64."""
-        self.backend.seed(self.handle, seed)
+        try:
+            wanted = operator.index(seed)
+        except TypeError:
+            raise DTypeError(f"seed: the seed is of type {type(seed).__name__}; it must be an int") from None
+        self.backend.seed(self.handle, wanted)
 
     def staging(self, *data: TensorData) -> None:
         """A hint that the data will be uploaded soon."""
@@ -426,13 +436,18 @@ def _best() -> Device:
 def _parse(spec: str) -> tuple[Literal["wgpu", "cpu"], int]:
     kind, _, rest = spec.partition(":")
     rest = rest.strip()
-    if kind == "wgpu" and rest and not rest.lstrip("-").isdigit():
+    if kind == "wgpu" and rest and not _number(rest.lstrip("-")):
         return "wgpu", _by_name(rest)
-    if kind not in ("wgpu", "cpu") or (rest and not rest.isdigit()):
+    if kind not in ("wgpu", "cpu") or (rest and not _number(rest)):
         raise ArgumentError(
             f"device: {spec!r} is no device; use 'wgpu', 'wgpu:1', 'wgpu:part of a name' or 'cpu' (devices() lists all)"
         )
     return ("cpu" if kind == "cpu" else "wgpu"), int(rest or 0)
+
+
+def _number(text: str) -> bool:
+    """Whether the text is made of the digits 0 to 9; str.isdigit takes "²" too."""
+    return text.isascii() and text.isdigit()
 
 
 def _by_name(name: str) -> int:

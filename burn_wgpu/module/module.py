@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 from burn_wgpu.device import Device
 from burn_wgpu.module.param import Param
-from burn_wgpu.std.errors import ShapeError
+from burn_wgpu.std.errors import DTypeError, ShapeError
 from burn_wgpu.tensor import Tensor
 
 
@@ -33,6 +33,15 @@ class Module:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.forward(*args, **kwargs)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Sets an attribute. Raises DTypeError where a parameter would be lost to a value: give it to the parameter."""
+        if isinstance(self.__dict__.get(name), Param) and not (value is None or isinstance(value, Param)):
+            raise DTypeError(
+                f"{type(self).__name__}: the parameter '{name}' cannot be replaced by a value of type "
+                f"{type(value).__name__}. Give it a value with module.{name}.set(Tensor(...))"
+            )
+        object.__setattr__(self, name, value)
 
     # The tree
 

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Callable
 
 from burn_wgpu.device import Device
-from burn_wgpu.std.errors import ArgumentError, ShapeError
+from burn_wgpu.std.errors import ArgumentError, DTypeError, ShapeError
 from burn_wgpu.tensor import Tensor
 
 _ALPHABET = "0123456789abcdefghijklmnopqrstuv"  # base32hex in lower case, as DNSSEC (RFC 5155) uses it
@@ -71,8 +71,17 @@ class Param:
             self.set(found)
         return found
 
+    @value.setter
+    def value(self, value: Tensor) -> None:
+        self.set(value)
+
     def set(self, value: Tensor) -> None:
-        """Replaces the tensor. Raises ShapeError for another shape."""
+        """Replaces the tensor. Raises ShapeError for another shape, DTypeError for what is no tensor."""
+        if not isinstance(value, Tensor):
+            raise DTypeError(
+                f"Param: a value of type {type(value).__name__} cannot replace the tensor of {list(self.shape)}; "
+                f"make one first: param.set(Tensor(array))"
+            )
         if tuple(value.shape) != self.shape:
             raise ShapeError(f"Param: a tensor of shape {list(value.shape)} cannot replace one of {list(self.shape)}")
         self._value, self._init, self.device = value, None, value.device

@@ -9,7 +9,11 @@ from burn_wgpu.tensor import Tensor, functional
 
 
 class Linear(Module):
-    """x · weight + bias. weight [d_input, d_output], bias [d_output]."""
+    """x · weight + bias. weight [d_input, d_output], bias [d_output].
+
+    Weights of NumPy get in by `linear.weight.set(Tensor(array))`; those of a PyTorch layer are transposed,
+    `Tensor(array.T)`. Many at once: `linear.load_tensors({"weight": …, "bias": …})`.
+    """
 
     pytorch = {"weight": ("weight", True)}  # [out, in] there
 

@@ -95,22 +95,30 @@ _BY_NAME = {d.name: d for d in ALL} | {
     "uint64": U64, "uint32": U32, "uint16": U16, "uint8": U8,
 }  # fmt: skip
 
+RANGES: dict[DType, tuple[int, int]] = {d: (int(np.iinfo(d.numpy).min), int(np.iinfo(d.numpy).max)) for d in INTS}
+"""The smallest and the largest value of every int dtype."""
+
 _BY_NUMPY = {d.numpy: d for d in ALL if d not in (BF16, FLEX32, BOOL_U8, BOOL_U32)}
 
 
 def dtype(value: object) -> DType:
-    """The DType for a DType, a name ("f32", "float32", "bf16" …), a Python type or anything NumPy takes as a dtype.
+    """The DType for a DType, a name of ours or NumPy's long one ("f32", "float32", "bf16" …), a NumPy dtype or scalar
+    type (`np.float16`, `np.dtype("<f2")`), or the Python types float, int and bool, which are f64, i64 and bool.
 
-    Raises DTypeError, which lists the names.
+    NumPy's letter codes ("f8", "i4") are no names: they would read as other widths. Raises DTypeError, which lists the
+    names.
     """
     if isinstance(value, DType):
         return value
     if isinstance(value, str) and value in _BY_NAME:
         return _BY_NAME[value]
-    try:
-        known = _BY_NUMPY.get(np.dtype(value).newbyteorder("<"))  # type: ignore[call-overload]  # any object is tried
-    except TypeError:
-        known = None
+    known = None
+    if isinstance(value, np.dtype) or isinstance(value, type) and issubclass(value, (np.generic, float, int)):
+        try:
+            found = np.dtype(value)
+        except TypeError:  # an abstract scalar type, as np.floating
+            found = np.dtype(object)
+        known = _BY_NUMPY.get(found.newbyteorder("<")) or _BY_NAME.get(found.name)  # (ml_dtypes has a bfloat16)
     if known is None:
         from burn_wgpu.std.errors import DTypeError
 

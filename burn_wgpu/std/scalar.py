@@ -7,7 +7,8 @@ import struct
 
 import numpy as np
 
-from burn_wgpu.std.dtype import BF16, F32, DType, bf16_to_float32, float32_to_bf16
+from burn_wgpu.std.data import cast_array
+from burn_wgpu.std.dtype import BF16, F32, DType
 from burn_wgpu.std.errors import DTypeError
 
 Scalar = bool | int | float
@@ -36,7 +37,7 @@ def as_scalar(value: object, target: DType) -> Scalar:
             number = float("inf") if int(value) > 0 else float("-inf")  # type: ignore[call-overload]
         with np.errstate(over="ignore"):
             if target is BF16:
-                return float(bf16_to_float32(float32_to_bf16(np.asarray(number, np.float32))))
+                return float(cast_array(np.asarray(number, np.float64), BF16))
             return float(target.numpy.type(number))
     if target.is_bool:
         return bool(value)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from dataclasses import dataclass
 
-from burn_wgpu.std.errors import ArgumentError
+from burn_wgpu.std.errors import ArgumentError, DTypeError
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,13 @@ class Slice:
     step: int = 1
 
     def __post_init__(self) -> None:
+        for name in ("start", "end", "step"):
+            value = getattr(self, name)
+            if type(value) is not int and not (value is None and name == "end"):
+                try:
+                    object.__setattr__(self, name, operator.index(value))
+                except TypeError:
+                    raise DTypeError(f"slice: {name} is {value!r}; it must be an int") from None
         if self.step == 0:
             raise ArgumentError("slice: the step is 0; it must be positive or negative")
 

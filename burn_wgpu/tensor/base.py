@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -17,11 +17,27 @@ from burn_wgpu.std.errors import ArgumentError, DTypeError, ShapeError
 from burn_wgpu.std.layout import Shape
 from burn_wgpu.std.slice import Slice
 from burn_wgpu.tensor import check
-from burn_wgpu.tensor.core import Operand, broadcast, compare, from_host, meet, method, rebind, wrap, wrap_kind
+from burn_wgpu.tensor.core import (
+    Operand,
+    as_mask,
+    as_tensor,
+    broadcast,
+    compare,
+    from_host,
+    meet,
+    method,
+    operand,
+    rebind,
+    wrap,
+    wrap_kind,
+)
 from burn_wgpu.tensor.creation import _KINDS, as_device
 
 if TYPE_CHECKING:
     from burn_wgpu.tensor.api import Tensor
+
+
+MaskLike: TypeAlias = "Tensor | np.ndarray[Any, Any] | Sequence[Any]"
 
 
 class ZeroDimPlaceholders(tuple[int, ...]):
@@ -77,6 +93,19 @@ class Base:
         dtype = ops.bool_dtype if self.kind == "bool" else data.dtype
         target.require(dtype, "to_device")
         return from_host("to_device", data, target, self.kind, dtype)
+
+    def to(self: Tensor, target: Device | DTypeLike, dtype: DTypeLike | None = None) -> Tensor:
+        """On another device, as another dtype, or both: `t.to("cpu")`, `t.to("f16")`, `t.to(device, "f16")`."""
+        if isinstance(target, str) and target.partition(":")[0] in ("cpu", "wgpu") or isinstance(target, Device):
+            moved = self.to_device(target)
+            return moved if dtype is None else moved.cast(dtype)
+        if dtype is not None:
+            raise ArgumentError(f"to: {target!r} is no device; give a device and a dtype, or one of them")
+        return self.cast(target)
+
+    def cpu(self: Tensor) -> Tensor:
+        """The same values on the NumPy reference. (`numpy()` gives an array.)"""
+        return self.to_device("cpu")
 
     # ------------------------------------------------------------------------------------------------ shape
 
@@ -158,7 +187,7 @@ class Base:
     def squeeze(self: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
         """Without its axes of size 1, or without the listed ones."""
         if dim is not None:
-            return self.squeeze_dims([dim] if isinstance(dim, int) else dim)
+            return self.squeeze_dims(dim if isinstance(dim, Iterable) else [dim])
         return self.reshape(tuple(n for n in self.shape if n != 1))
 
     def squeeze_dim(self: Tensor, dim: int) -> Tensor:
@@ -174,6 +203,7 @@ class Base:
     def unsqueeze(self: Tensor, dim_or_rank: int | None = None, *, rank: int | None = None) -> Tensor:
         """A new axis of size 1 at position 0 or `dim`; with `rank`, as many leading axes as give that rank."""
         if rank is not None:
+            rank = check.integer("unsqueeze", rank, "rank")
             if rank < self.rank:
                 raise ShapeError(f"unsqueeze: shape {list(self.shape)} to rank {rank}; the rank must not get smaller")
             return self.reshape((1,) * (rank - self.rank) + self.shape)
@@ -206,7 +236,7 @@ class Base:
 
     def repeat_dim(self: Tensor, dim: int, times: int) -> Tensor:
         """Tiled along an axis: a b a b …; times = 0 gives an empty axis."""
-        axis = check.dim("repeat_dim", dim, self.rank)
+        axis, times = check.dim("repeat_dim", dim, self.rank), check.integer("repeat_dim", times, "times")
         if times < 0:
             raise ArgumentError(f"repeat_dim: times is {times}; it must not be negative")
         if times == 1:
@@ -232,6 +262,7 @@ class Base:
         """Element i moves to (i + shift) mod size."""
         axis = check.dim("roll_dim", dim, self.rank)
         size = self.shape[axis]
+        shift = check.integer("roll_dim", shift, "shift")
         by = shift % size if size else 0
         if not by:
             return self
@@ -263,6 +294,7 @@ class Base:
     def narrow(self: Tensor, dim: int, start: int, length: int) -> Tensor:
         """The elements start … start + length − 1 of an axis; a view."""
         axis = check.dim("narrow", dim, self.rank)
+        start, length = check.integer("narrow", start, "start"), check.integer("narrow", length, "length")
         size = self.shape[axis]
         if length < 1 or start < 0 or start + length > size:
             raise ArgumentError(
@@ -274,13 +306,14 @@ class Base:
     def chunk(self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
         """Pieces of size ceil(size / chunks): at most `chunks`, the last one may be smaller."""
         axis = check.dim("chunk", dim, self.rank)
-        check.positive("chunk", chunks, "chunks")
+        chunks = check.positive("chunk", chunks, "chunks")
         return self.split(max(1, -(-self.shape[axis] // chunks)), axis)
 
     def split(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> list[Tensor]:
         """Pieces of split_size along an axis, the last one may be smaller; a list gives every piece's size."""
-        if not isinstance(split_size, int):
+        if isinstance(split_size, Iterable):
             return self.split_with_sizes(split_size, dim)
+        split_size = check.integer("split", split_size, "split_size")
         axis = check.dim("split", dim, self.rank)
         size = self.shape[axis]
         if split_size < 1 and not (split_size == 0 and size == 0):
@@ -311,13 +344,13 @@ class Base:
         return [self.slice_dim(axis, Slice(i, i + 1)) for i in range(self.shape[axis])]
 
     @staticmethod
-    def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-        """The tensors one after another along an axis; all other axes are equal."""
+    def cat(tensors: Iterable[Tensor | np.ndarray], dim: int = 0) -> Tensor:
+        """The tensors one after another along an axis; all other axes are equal. Arrays beside tensors are taken."""
         return cat(tensors, dim)
 
     @staticmethod
-    def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-        """Tensors of one shape along a new axis at position dim."""
+    def stack(tensors: Iterable[Tensor | np.ndarray], dim: int = 0) -> Tensor:
+        """Tensors of one shape along a new axis at position dim. Arrays beside tensors are taken."""
         return stack(tensors, dim)
 
     # ------------------------------------------------------------------------------------------- comparison
@@ -342,12 +375,32 @@ class Base:
     def __hash__(self: Tensor) -> int:
         return id(self)
 
-    def any(self: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
+    def any(
+        self: Tensor,
+        dim: int | Sequence[int] | None = None,
+        keepdim: bool = False,
+        *,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool | None = None,
+        out: None = None,
+    ) -> Tensor:
         """Whether an element is not 0, of all ([1]) or along an axis, which goes unless keepdim; false of none."""
+        if axis is not None or keepdims is not None or out is not None:
+            dim, keepdim = numpy_way("any", dim, keepdim, axis, keepdims, out)
         return _logic(self, "any", dim, keepdim)
 
-    def all(self: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
+    def all(
+        self: Tensor,
+        dim: int | Sequence[int] | None = None,
+        keepdim: bool = False,
+        *,
+        axis: int | Sequence[int] | None = None,
+        keepdims: bool | None = None,
+        out: None = None,
+    ) -> Tensor:
         """Whether no element is 0, of all ([1]) or along an axis, which goes unless keepdim; true of none."""
+        if axis is not None or keepdims is not None or out is not None:
+            dim, keepdim = numpy_way("all", dim, keepdim, axis, keepdims, out)
         return _logic(self, "all", dim, keepdim)
 
     def any_dim(self: Tensor, dim: int) -> Tensor:
@@ -360,30 +413,25 @@ class Base:
 
     # ------------------------------------------------------------------------------------ masks and choices
 
-    def mask_where(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
+    def mask_where(self: Tensor, mask: MaskLike, value: Operand) -> Tensor:
         """value where the mask is true, else self; the three broadcast together."""
-        check.kind("mask_where", mask, "the mask", "bool")
-        self, value = meet(self, value)
+        mask = as_mask("mask_where", mask, self)
+        self, value = meet(self, as_tensor("mask_where", value, self, "the value"))
         check.operands("mask_where", self, value)
-        check.same_device("mask_where", self, mask)
         a, b, c = _together("mask_where", self, mask, value)
         return wrap(self._ops.mask_where(a, b, c), self._ops)
 
-    def mask_fill(self: Tensor, mask: Tensor, value: float | int | bool) -> Tensor:
+    def mask_fill(self: Tensor, mask: MaskLike, value: float | int | bool) -> Tensor:
         """The number where the mask is true, else self; they broadcast together."""
-        check.kind("mask_fill", mask, "the mask", "bool")
-        check.same_device("mask_fill", self, mask)
+        mask = as_mask("mask_fill", mask, self)
         a, b = broadcast("mask_fill", self, mask)
-        if isinstance(value, np.generic):
-            value = value.item()
-        if not isinstance(value, (int, float)):
+        if hasattr(value, "shape") and not isinstance(value, np.generic):
             raise DTypeError(f"mask_fill: the value is {type(value).__name__}; it must be a number (see mask_where)")
-        return wrap(self._ops.mask_fill(a, b, value), self._ops)
+        return wrap(self._ops.mask_fill(a, b, check.fill("mask_fill", value, self.dtype)), self._ops)
 
-    def mask_select(self: Tensor, mask: Tensor) -> Tensor:
+    def mask_select(self: Tensor, mask: MaskLike) -> Tensor:
         """[count]: the elements where the mask is true, row-major; they broadcast together. Waits for the device."""
-        check.kind("mask_select", mask, "the mask", "bool")
-        check.same_device("mask_select", self, mask)
+        mask = as_mask("mask_select", mask, self)
         shape = check.broadcast("mask_select", self.shape, mask.shape)
         here, there = self.expand(shape), mask.expand(shape)
         return wrap(self._ops.mask_select(here.primitive, there.primitive), self._ops)
@@ -496,7 +544,10 @@ class Base:
         return float(self.item())
 
     def __int__(self: Tensor) -> int:
-        return int(self.item())
+        value = self.item()
+        if value != value or value in (float("inf"), float("-inf")):
+            raise ArgumentError(f"int: the value is {value}, which no int can be")
+        return int(value)
 
     def __index__(self: Tensor) -> int:
         if self.kind != "int":
@@ -523,9 +574,35 @@ class Base:
 # ------------------------------------------------------------------------------------------------- functions
 
 
-def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """The tensors one after another along an axis; all other axes are equal. Empty ones are dropped."""
-    check.not_empty("cat", tensors)
+def cat(tensors: Iterable[Tensor | np.ndarray], dim: int = 0) -> Tensor:
+    """The tensors one after another along an axis; all other axes are equal. Empty ones are dropped.
+
+    Arrays become tensors of the dtype of the first tensor, of which there must be one.
+    """
+    return _cat(_tensors("cat", tensors), dim)
+
+
+def _tensors(name: str, values: Iterable[object]) -> list[Tensor]:
+    if not isinstance(values, Iterable):
+        raise DTypeError(f"{name}: the tensors are of type {type(values).__name__}; they must be a list of tensors")
+    found: list[Any] = list(values)
+    check.not_empty(name, found)
+    if all(isinstance(t, Base) for t in found):
+        return found
+    first = next((t for t in found if isinstance(t, Base)), None)
+    for i, value in enumerate(found):
+        if isinstance(value, Base):
+            continue
+        if first is None or not isinstance(value, np.ndarray):
+            raise DTypeError(
+                f"{name}: element {i} is of type {type(value).__name__}; the list must hold tensors, "
+                f"or arrays and at least one tensor. Make one with Tensor(data)"
+            )
+        found[i] = as_tensor(name, value, first, f"element {i}")  # type: ignore[arg-type]  # every Base is a Tensor
+    return found
+
+
+def _cat(tensors: Sequence[Tensor], dim: int) -> Tensor:
     first = tensors[0]
     axis = check.dim("cat", dim, first.rank)
     for i, other in enumerate(tensors):
@@ -543,9 +620,9 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     return wrap(first._ops.cat(parts, axis) if len(parts) > 1 else parts[0], first._ops)
 
 
-def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+def stack(tensors: Iterable[Tensor | np.ndarray], dim: int = 0) -> Tensor:
     """Tensors of one shape along a new axis at position dim."""
-    check.not_empty("stack", tensors)
+    tensors = _tensors("stack", tensors)
     first = tensors[0]
     axis = check.dim("stack", dim, first.rank + 1)
     for i, other in enumerate(tensors):
@@ -553,22 +630,42 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
             raise ShapeError(
                 f"stack: tensor 0 has shape {list(first.shape)} and tensor {i} {list(other.shape)}; they must be equal"
             )
-    return cat([t.unsqueeze_dim(axis) for t in tensors], axis)
+    check.new_rank("stack", first.rank + 1)
+    return _cat([t.unsqueeze_dim(axis) for t in tensors], axis)
 
 
-def where(condition: Tensor, x: Operand, y: Operand) -> Tensor:
-    """x where the condition is true, else y; the three broadcast together. At least one of x and y is a tensor."""
-    if not isinstance(y, Base):
-        if not isinstance(x, Base):
-            raise DTypeError("where: both choices are numbers; one of them must be a tensor")
-        if isinstance(y, np.ndarray):
-            raise DTypeError("where: the second choice is a NumPy array; make a tensor of it first: Tensor(array)")
-        return x.mask_fill(condition.bool_not(), y)  # type: ignore[attr-defined, no-any-return, arg-type]
-    if isinstance(x, Base):
-        return y.mask_where(condition, x)  # type: ignore[attr-defined, no-any-return]
-    if isinstance(x, np.ndarray):
-        raise DTypeError("where: the first choice is a NumPy array; make a tensor of it first: Tensor(array)")
-    return y.mask_fill(condition, x)  # type: ignore[attr-defined, no-any-return, arg-type]
+def where(condition: MaskLike, x: Operand, y: Operand) -> Tensor:
+    """x where the condition is true, else y; the three broadcast together. At least one of x and y is a tensor.
+
+    The condition may be an array of bools, and the other choice a number or an array, which takes the tensor's dtype.
+    """
+    like: Any = x if isinstance(x, Base) else y
+    if not isinstance(like, Base):
+        raise DTypeError(
+            f"where: the choices are of type {type(x).__name__} and {type(y).__name__}; one of them must be a tensor"
+        )
+    tensor: Tensor = like  # type: ignore[assignment]  # every Base is a Tensor
+    mask = as_mask("where", condition, tensor)
+    first, second = operand("where", x, tensor), operand("where", y, tensor)
+    for found, given, what in ((first, x, "first"), (second, y, "second")):
+        if found is None:
+            raise DTypeError(
+                f"where: the {what} choice is of type {type(given).__name__}; it must be a tensor, a number or an array"
+            )
+    if isinstance(second, (int, float)):
+        return tensor.mask_fill(mask.bool_not(), check.fill("where", second, tensor.dtype))
+    if isinstance(first, (int, float)):
+        return tensor.mask_fill(mask, check.fill("where", first, tensor.dtype))
+    return second.mask_where(mask, first)  # type: ignore[union-attr, arg-type]  # None was refused
+
+
+def numpy_way(name: str, dim: Any, keepdim: bool, axis: Any, keepdims: bool | None, out: None) -> tuple[Any, bool]:
+    """(dim, keepdim) where NumPy's names may be used for them."""
+    if out is not None:
+        raise DTypeError(f"{name}: out is of type {type(out).__name__}; tensors are immutable, so it must be None")
+    if axis is not None and dim is not None:
+        raise ArgumentError(f"{name}: dim {dim} and axis {axis} name the same argument; give one of them")
+    return (dim if axis is None else axis), (keepdim if keepdims is None else keepdims)
 
 
 def _squeeze(name: str, tensor: Tensor, axes: tuple[int, ...]) -> Tensor:

@@ -6,6 +6,7 @@ contract and the backends, these things hold and are only asserted.
 
 from __future__ import annotations
 
+import numbers
 import operator
 from collections.abc import Iterable, Sequence
 from math import prod
@@ -13,8 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from burn_wgpu.std.dtype import DType
-from burn_wgpu.std.errors import ArgumentError, DeviceMismatch, DTypeError, IndexOutOfRange, ShapeError
+from burn_wgpu.std.dtype import RANGES, DType
+from burn_wgpu.std.errors import (
+    ArgumentError,
+    DeviceMismatch,
+    DivisionByZero,
+    DTypeError,
+    IndexOutOfRange,
+    ShapeError,
+)
 from burn_wgpu.std.layout import MAX_RANK, Shape
 
 if TYPE_CHECKING:
@@ -28,8 +36,17 @@ _KEPT = 4096
 # ------------------------------------------------------------------------------------------ operands together
 
 
+def tensor(name: str, value: object, what: str) -> None:
+    """The argument is a tensor, not an array, a list or a number that looks like one."""
+    if not hasattr(value, "primitive"):
+        raise DTypeError(
+            f"{name}: {what} is of type {type(value).__name__}; it must be a tensor. Make one with Tensor(data)"
+        )
+
+
 def operands(name: str, lhs: Tensor, rhs: Tensor) -> None:
     """Both on one device, of one kind and dtype."""
+    tensor(name, rhs, "rhs")
     same_device(name, lhs, rhs)
     if lhs.kind != rhs.kind:
         raise DTypeError(
@@ -45,8 +62,9 @@ def operands(name: str, lhs: Tensor, rhs: Tensor) -> None:
 
 def same_device(name: str, *tensors: Tensor) -> None:
     first = tensors[0].device
-    for tensor in tensors[1:]:
-        device = tensor.device
+    for i, other in enumerate(tensors[1:], 1):
+        tensor(name, other, f"operand {i}")
+        device = other.device
         if device is not first and device != first:
             raise DeviceMismatch(
                 f"{name}: operands are on {first} and {device}; they must be on one device. "
@@ -56,20 +74,21 @@ def same_device(name: str, *tensors: Tensor) -> None:
 
 def same_dtype(name: str, *tensors: Tensor) -> None:
     first = tensors[0].dtype
-    for tensor in tensors[1:]:
-        if tensor.dtype is not first:
+    for other in tensors[1:]:
+        if other.dtype is not first:
             raise DTypeError(
-                f"{name}: operands are {first} and {tensor.dtype}; the dtypes must be equal. "
+                f"{name}: operands are {first} and {other.dtype}; the dtypes must be equal. "
                 f"Convert one with .cast('{first}')"
             )
 
 
-def kind(name: str, tensor: Tensor, what: str, *wanted: str) -> None:
-    """The tensor is of one of the kinds."""
-    if tensor.kind not in wanted:
+def kind(name: str, value: Tensor, what: str, *wanted: str) -> None:
+    """A tensor of one of the kinds."""
+    tensor(name, value, what)
+    if value.kind not in wanted:
         remedy = " or ".join(f".{w}()" for w in wanted)
         raise DTypeError(
-            f"{name}: {what} is of kind {tensor.kind} ({tensor.dtype}); it must be {' or '.join(wanted)}. "
+            f"{name}: {what} is of kind {value.kind} ({value.dtype}); it must be {' or '.join(wanted)}. "
             f"Convert it with {remedy}"
         )
 
@@ -110,12 +129,23 @@ def same_shape(name: str, lhs: Shape, rhs: Shape, what: str = "rhs") -> None:
 # ------------------------------------------------------------------------------------------------------ axes
 
 
+def integer(name: str, value: object, what: str) -> int:
+    """An int of any type that can be an index: Python's, NumPy's, a bool, an int tensor of one element."""
+    try:
+        return operator.index(value)  # type: ignore[arg-type]  # whatever is none raises TypeError
+    except TypeError:
+        raise DTypeError(f"{name}: {what} is {_shown(value)}; it must be an int") from None
+
+
+def _shown(value: object) -> str:
+    """A value for a message: tensors and long things by their type."""
+    text = "" if hasattr(value, "primitive") else repr(value)
+    return text if 0 < len(text) <= 60 and "\n" not in text else f"of type {type(value).__name__}"
+
+
 def dim(name: str, value: int, rank: int, what: str = "dim") -> int:
     """An axis, negatives counted from the end."""
-    try:
-        index = operator.index(value)
-    except TypeError:
-        raise DTypeError(f"{name}: {what} is {value!r}; it must be an int") from None
+    index = integer(name, value, what)
     if not -rank <= index < rank:
         if rank == 0:
             raise ShapeError(f"{name}: {what} {index} of a tensor of rank 0, which has no axes")
@@ -142,10 +172,11 @@ def rank(name: str, shape: Shape, at_least: int, what: str = "the tensor") -> No
         )
 
 
-def exact_rank(name: str, tensor: Tensor, wanted: int, what: str) -> None:
-    if len(tensor.shape) != wanted:
+def exact_rank(name: str, value: Tensor, wanted: int, what: str) -> None:
+    tensor(name, value, what)
+    if len(value.shape) != wanted:
         raise ShapeError(
-            f"{name}: {what} has shape {list(tensor.shape)} of rank {len(tensor.shape)}; the rank must be {wanted}"
+            f"{name}: {what} has shape {list(value.shape)} of rank {len(value.shape)}; the rank must be {wanted}"
         )
 
 
@@ -154,12 +185,12 @@ def exact_rank(name: str, tensor: Tensor, wanted: int, what: str) -> None:
 
 def integers(name: str, values: Sequence[Any], what: str = "shape") -> tuple[int, ...]:
     """Ints given as f(2, 3), f((2, 3)) or f([2, 3])."""
-    if len(values) == 1 and not hasattr(values[0], "__index__"):
+    if len(values) == 1 and (not hasattr(values[0], "__index__") or getattr(values[0], "ndim", 0)):
         values = values[0]
     try:
         return tuple(operator.index(v) for v in values)
     except TypeError:
-        raise DTypeError(f"{name}: {what} is {values!r}; it must be made of ints") from None
+        raise DTypeError(f"{name}: {what} is {_shown(values)}; it must be made of ints") from None
 
 
 def shape(name: str, value: Any) -> Shape:
@@ -251,15 +282,65 @@ def fits(name: str, data: TensorData, target: DType) -> None:
     )
 
 
+def number(name: str, value: object, what: str = "the value") -> int | float:
+    """A Python number of any real number; a bool is one."""
+    if type(value) is float or type(value) is int:
+        return value
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, (int, float)):
+        return value
+    if isinstance(value, numbers.Real):
+        return float(value)
+    raise DTypeError(f"{name}: {what} is {_shown(value)}; it must be a number")
+
+
+def fill(name: str, value: object, target: DType) -> int | float:
+    """A number to fill a tensor of the dtype with. Into an int dtype it must fit; floats are truncated."""
+    found = number(name, value)
+    if target not in RANGES:
+        return found
+    low, high = RANGES[target]
+    if found != found:
+        raise ArgumentError(f"{name}: the value is NaN, and the dtype {target} cannot hold it")
+    if found in (float("inf"), float("-inf")) or not low <= int(found) <= high:
+        raise ArgumentError(
+            f"{name}: the value {found} does not fit into {target} ({low} .. {high}). "
+            f"Give a wider dtype, for example dtype='i64'"
+        )
+    return int(found)
+
+
+def operation_scalar(name: str, value: int | float, target: DType) -> int:
+    """A number in arithmetic with ints of the dtype.
+
+    It must be integral. Sums and products are modulo 2^bits, so that any int will do; in a division it must fit.
+    """
+    if type(value) is float:
+        if not value.is_integer():
+            raise DTypeError(
+                f"{name}: a tensor of {target} and the number {value!r}; an int tensor computes with integers only. "
+                f"Convert the tensor with .float()"
+            )
+        value = int(value)
+    if name in ("div", "remainder", "floor_divide"):
+        low, high = RANGES[target]
+        if value == 0:
+            raise DivisionByZero(f"{name}: the divisor of a tensor of {target} is 0; integers have no infinity to give")
+        if not low <= value <= high:
+            raise ArgumentError(
+                f"{name}: the number {value} does not fit into {target} ({low} .. {high}), the tensor's dtype. "
+                f"Convert the tensor with .cast('i64')"
+            )
+    return int(value)
+
+
 def _integer(value: Any) -> float | int:
     return float(value) if value in (float("inf"), float("-inf")) else int(value)
 
 
 def positive(name: str, value: int, what: str) -> int:
-    try:
-        index = operator.index(value)
-    except TypeError:
-        raise DTypeError(f"{name}: {what} is {value!r}; it must be an int") from None
+    index = integer(name, value, what)
     if index < 1:
         raise ArgumentError(f"{name}: {what} is {index}; it must be at least 1")
     return index
@@ -287,11 +368,15 @@ def not_empty(name: str, tensors: Sequence[Tensor]) -> None:
 
 def together(name: str, x: Tensor, **others: Tensor | None) -> None:
     """x is float, and all the others share its device, kind and dtype."""
+    tensor(name, x, "x")
     ops, dtype = x._ops, x.primitive.dtype
     if ops.kind != "float":
         kind(name, x, "x", "float")
     for what, other in others.items():
-        if other is None or other._ops is ops and other.primitive.dtype is dtype:
+        if other is None:
+            continue
+        tensor(name, other, what)
+        if other._ops is ops and other.primitive.dtype is dtype:
             continue
         same_device(name, x, other)
         kind(name, other, what, "float")
@@ -302,10 +387,11 @@ def together(name: str, x: Tensor, **others: Tensor | None) -> None:
             )
 
 
-def vector(name: str, what: str, tensor: Tensor, size: int, why: str) -> None:
+def vector(name: str, what: str, value: Tensor, size: int, why: str) -> None:
     """A tensor of shape [size]."""
-    if tensor.shape != (size,):
-        raise ShapeError(f"{name}: {what} has shape {list(tensor.shape)}; it must be [{size}], {why}")
+    tensor(name, value, what)
+    if value.shape != (size,):
+        raise ShapeError(f"{name}: {what} has shape {list(value.shape)}; it must be [{size}], {why}")
 
 
 def sizes(name: str, values: Sequence[int], count: int, what: str) -> tuple[int, ...]:

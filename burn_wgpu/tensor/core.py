@@ -6,6 +6,7 @@ call. Everything else (numbers of other types, arrays, broadcasting, errors) is 
 
 from __future__ import annotations
 
+import math
 import numbers
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -13,8 +14,8 @@ import numpy as np
 
 from burn_wgpu.device import Device, Kind, KindOps
 from burn_wgpu.std.data import TensorData
-from burn_wgpu.std.dtype import DType
-from burn_wgpu.std.errors import DTypeError
+from burn_wgpu.std.dtype import RANGES, DType
+from burn_wgpu.std.errors import DTypeError, ShapeError
 from burn_wgpu.std.layout import Shape
 from burn_wgpu.tensor import check
 
@@ -133,6 +134,8 @@ def binary(lhs: Tensor, rhs: Any, name: str, scalar: str | None) -> Tensor:
                 result._ops = ops
                 return result
     elif scalar is not None and (type(rhs) is float or type(rhs) is int):
+        if ops.kind == "int":
+            rhs = check.operation_scalar(name, rhs, lhs.primitive.dtype)
         return wrap(getattr(ops, scalar)(lhs.primitive, rhs), ops)
     return _binary(lhs, rhs, name, scalar)
 
@@ -143,9 +146,11 @@ def _binary(lhs: Tensor, rhs: Any, name: str, scalar: str | None) -> Tensor:
         return NotImplemented  # type: ignore[no-any-return]
     ops = lhs._ops
     if not isinstance(found, Core):
+        if ops.kind == "int":
+            found = check.operation_scalar(name, found, lhs.dtype)
         if scalar is not None:
             return wrap(getattr(ops, scalar)(lhs.primitive, found), ops)
-        found = constant(lhs, found)
+        found = constant(lhs, found, name)
     lhs, found = meet(lhs, found)
     ops = lhs._ops
     function = getattr(ops, name)
@@ -163,17 +168,47 @@ def compare(lhs: Tensor, rhs: Any, name: str, scalar: str) -> Tensor:
             if p.shape == q.shape and p.dtype is q.dtype:
                 return _compared(ops, getattr(ops, name), p, q)
     elif type(rhs) is float or type(rhs) is int:
-        return _compared(ops, getattr(ops, scalar), lhs.primitive, rhs)
+        return _compare_number(lhs, rhs, name, scalar)
     found = operand(name, rhs, lhs)
     if found is None:
         return NotImplemented  # type: ignore[no-any-return]
     if not isinstance(found, Core):
-        return _compared(ops, getattr(ops, scalar), lhs.primitive, found)
+        return _compare_number(lhs, found, name, scalar)
     lhs, found = meet(lhs, found)
     ops = lhs._ops
     function = getattr(ops, name)
     check.operands(name, lhs, found)
     return _compared(ops, function, *broadcast(name, lhs, found))
+
+
+def _compare_number(lhs: Tensor, value: int | float, name: str, scalar: str) -> Tensor:
+    """Exact for every number, whatever the ints can hold: 2.5 and 2**40 are compared as what they are."""
+    ops = lhs._ops
+    if ops.kind == "int":
+        low, high = RANGES[lhs.primitive.dtype]
+        if not low <= value <= high:
+            return _verdict(
+                lhs,
+                name == "not_equal"
+                or value == value
+                and (name.startswith("lower") == (value > high))
+                and name != "equal",
+            )
+        if type(value) is float:
+            if not value.is_integer():
+                if name in ("equal", "not_equal"):
+                    return _verdict(lhs, name == "not_equal")
+                value = math.floor(value) if name in ("lower_equal", "greater") else math.ceil(value)
+            value = int(value)
+    elif ops.kind == "bool" and value not in (0, 1) and name in ("equal", "not_equal"):
+        return _verdict(lhs, name == "not_equal")
+    return _compared(ops, getattr(ops, scalar), lhs.primitive, value)
+
+
+def _verdict(like: Tensor, value: bool) -> Tensor:
+    """One truth for every element."""
+    ops = like._ops.of("bool")
+    return wrap((ops.ones if value else ops.zeros)(like.shape, ops.handle, ops.bool_dtype), ops)
 
 
 def _compared(ops: KindOps, function: Any, lhs: Any, rhs: Any) -> Tensor:
@@ -209,6 +244,38 @@ def operand(name: str, value: object, like: Tensor) -> Tensor | int | float | No
     return None
 
 
+def as_tensor(name: str, value: object, like: Tensor, what: str) -> Tensor:
+    """A tensor as it is; an array or a number becomes one of `like`'s dtype. Raises DTypeError for anything else."""
+    found = operand(name, value, like)
+    if found is None:
+        raise DTypeError(
+            f"{name}: {what} is of type {type(value).__name__}; it must be a tensor, a number or a NumPy array"
+        )
+    return found if isinstance(found, Core) else constant(like, found, name)
+
+
+def as_mask(name: str, value: object, like: Tensor) -> Tensor:
+    """A bool tensor on `like`'s device; a bool array or (nested) list of bools becomes one."""
+    if isinstance(value, Core):
+        check.kind(name, value, "the mask", "bool")  # type: ignore[arg-type]  # every Core is a Tensor
+        check.same_device(name, like, value)  # type: ignore[arg-type]
+        return value  # type: ignore[return-value]
+    array = host_array(name, value)
+    if array.dtype.kind != "b":
+        of = f"NumPy dtype {array.dtype}" if isinstance(value, np.ndarray) else f"type {type(value).__name__}"
+        raise DTypeError(f"{name}: the mask is of {of}; it must be a bool tensor or an array of bools")
+    ops = like._ops.of("bool")
+    return from_host(name, TensorData.of(array), like.device, "bool", ops.bool_dtype)
+
+
+def host_array(name: str, value: object) -> np.ndarray:
+    """Anything that NumPy takes as an array; ragged lists raise ShapeError."""
+    try:
+        return np.asarray(value)
+    except ValueError as error:
+        raise ShapeError(f"{name}: the nested lists do not form a regular array ({error})") from None
+
+
 def from_array(name: str, value: np.ndarray, like: Tensor) -> Tensor:
     """An array beside a tensor takes the tensor's dtype; a float array needs a float tensor, bools a bool one."""
     kind = {"f": "float", "i": "int", "u": "int", "b": "bool"}.get(value.dtype.kind)
@@ -220,8 +287,9 @@ def from_array(name: str, value: np.ndarray, like: Tensor) -> Tensor:
     return from_host(name, TensorData.of(value), like.device, like.kind, like.dtype)
 
 
-def constant(like: Tensor, value: int | float) -> Tensor:
-    """A tensor of `like`'s rank and dtype that holds one number."""
+def constant(like: Tensor, value: object, name: str) -> Tensor:
+    """A tensor of `like`'s rank and dtype that holds one number. Raises ArgumentError for one that an int cannot be."""
+    value = check.fill(name, value, like.dtype)
     ops = like._ops
     shape = (1,) * len(like.shape)
     if ops.quantized:

@@ -9,8 +9,9 @@ The dtype of given data never decides: without `dtype` the result has the device
 from __future__ import annotations
 
 import builtins
+import operator
 from collections.abc import Sequence
-from math import ceil
+from math import ceil, isfinite, prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -18,7 +19,7 @@ import numpy as np
 from burn_wgpu.device import Device, DTypeLike, Kind, default_device
 from burn_wgpu.std.data import TensorData
 from burn_wgpu.std.distribution import Distribution
-from burn_wgpu.std.dtype import DType
+from burn_wgpu.std.dtype import I64, DType
 from burn_wgpu.std.dtype import dtype as as_dtype
 from burn_wgpu.std.errors import ArgumentError, DTypeError, ShapeError
 from burn_wgpu.std.layout import Shape
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 DeviceLike: TypeAlias = "Device | str | None"
 ShapeLike: TypeAlias = "int | Sequence[int]"
+
+_ON_HOST = 512  # below this size an identity is made on the host
 
 _KINDS: dict[object, Kind] = {
     float: "float", "float": "float", int: "int", "int": "int", bool: "bool", "bool": "bool",
@@ -156,7 +159,7 @@ class Creation:
         )  # fmt: skip
         where = as_device(device)
         kind, target = resolve("full", where, dtype, natural)
-        return _full(check.shape("full", shape), value, where, kind, target)
+        return _full("full", check.shape("full", shape), value, where, kind, target)
 
     @staticmethod
     def random(
@@ -175,24 +178,37 @@ class Creation:
             raise DTypeError("random: bool tensors are not drawn; draw with Distribution.bernoulli and call .bool()")
         ops = where.ops(kind)
         sizes = check.shape("random", shape)
-        return wrap(ops.random(sizes, distribution or Distribution.default(), ops.handle, target), ops)
+        return wrap(ops.random(sizes, _distribution("random", distribution), ops.handle, target), ops)
+
+    @staticmethod
+    def rand(*shape: int | Sequence[int], device: DeviceLike = None, dtype: DTypeLike | None = None) -> Tensor:
+        """Uniform in [0, 1): `Tensor.rand(2, 3)` or `Tensor.rand((2, 3))`."""
+        return Creation.random(check.integers("rand", shape), None, device, dtype)
+
+    @staticmethod
+    def randn(*shape: int | Sequence[int], device: DeviceLike = None, dtype: DTypeLike | None = None) -> Tensor:
+        """Normal with mean 0 and standard deviation 1: `Tensor.randn(2, 3)` or `Tensor.randn((2, 3))`."""
+        return Creation.random(check.integers("randn", shape), Distribution.normal(0, 1), device, dtype)
 
     @staticmethod
     def arange(
-        start: int | range,
-        end: int | None = None,
-        step: int = 1,
+        start: float | range,
+        end: float | None = None,
+        step: float = 1,
         device: DeviceLike = None,
         dtype: DTypeLike | None = None,
     ) -> Tensor:
         """[ceil((end − start) / step)]: start, start + step, … before end, as ints; `arange(n)` starts at 0.
 
-        A float dtype converts them. step may be negative, not 0.
+        A float dtype converts them. step may be negative, not 0. Where one of the three is a float, so is the result:
+        start + i·step, computed in float64 and rounded once.
         """
         if isinstance(start, range):
             return Creation.arange(start.start, start.stop, start.step, device, dtype)
         if end is None:
             start, end = 0, start
+        if any(isinstance(v, (float, np.floating)) for v in (start, end, step)):
+            return _float_range(start, end, step, device, dtype)
         first, last, by = check.integers("arange", (start, end, step), "start, end, step")
         if by == 0:
             raise ArgumentError(f"arange: the step from {first} to {last} is 0; it must not be 0")
@@ -219,30 +235,36 @@ class Creation:
         """[size, size]: 1 on the diagonal, 0 elsewhere."""
         where = as_device(device)
         kind, target = resolve("eye", where, dtype, "float")
-        (n,) = check.shape("eye", size)
-        return make("eye", np.eye(n, dtype=np.uint8), where, target, kind)
+        n = check.integer("eye", size, "size")
+        check.shape("eye", n)
+        room("eye", (n, n), where, target)
+        if n < _ON_HOST:
+            return make("eye", np.eye(n, dtype=np.uint8), where, target, kind)
+        count = Creation.arange(n, device=where)
+        return count.unsqueeze_dim(1).equal(count).cast("bool" if kind == "bool" else target)
 
     @staticmethod
     def cartesian_grid(shape: ShapeLike, device: DeviceLike = None, dtype: DTypeLike | None = None) -> Tensor:
         """[*shape, rank]: every element holds its own coordinates, as ints."""
         sizes = check.shape("cartesian_grid", shape)
+        room("cartesian_grid", (*sizes, len(sizes)), as_device(device), I64)
         grid = np.stack(np.meshgrid(*(np.arange(n) for n in sizes), indexing="ij"), -1) if sizes else np.zeros(0)
         return make("cartesian_grid", grid, device, dtype, "int")
 
     @staticmethod
     def triu_mask(shape: ShapeLike, offset: int = 0, device: DeviceLike = None) -> Tensor:
         """False on and above diagonal `offset` of the last two axes, true elsewhere: made for mask_fill."""
-        return _mask("triu_mask", shape, device, lambda row, column: column - row < offset)
+        return _mask("triu_mask", shape, offset, device, operator.lt)
 
     @staticmethod
     def tril_mask(shape: ShapeLike, offset: int = 0, device: DeviceLike = None) -> Tensor:
         """False on and below diagonal `offset` of the last two axes, true elsewhere: made for mask_fill."""
-        return _mask("tril_mask", shape, device, lambda row, column: column - row > offset)
+        return _mask("tril_mask", shape, offset, device, operator.gt)
 
     @staticmethod
     def diag_mask(shape: ShapeLike, offset: int = 0, device: DeviceLike = None) -> Tensor:
         """False on diagonal `offset` of the last two axes, true elsewhere: made for mask_fill."""
-        return _mask("diag_mask", shape, device, lambda row, column: column - row != offset)
+        return _mask("diag_mask", shape, offset, device, operator.ne)
 
     # ------------------------------------------------------------------------------------ like another tensor
 
@@ -261,13 +283,13 @@ class Creation:
     def full_like(self: Tensor, value: Number) -> Tensor:
         """One number everywhere; shape, dtype and device of self."""
         _no_quantized("full_like", self)
-        return _full(self.shape, value, self.device, self.kind, self.dtype)
+        return _full("full_like", self.shape, value, self.device, self.kind, self.dtype)
 
     def random_like(self: Tensor, distribution: Distribution | None = None) -> Tensor:
         """Random numbers; shape, dtype and device of self."""
         _no_quantized("random_like", self)
         ops = self._ops
-        return wrap(ops.random(self.shape, distribution or Distribution.default(), ops.handle, self.dtype), ops)
+        return wrap(ops.random(self.shape, _distribution("random_like", distribution), ops.handle, self.dtype), ops)
 
 
 def tensor(data: object, device: DeviceLike = None, dtype: DTypeLike | None = None) -> Tensor:
@@ -282,15 +304,48 @@ def _filled(name: str, shape: ShapeLike, device: DeviceLike, dtype: DTypeLike | 
     return wrap(getattr(ops, name)(check.shape(name, shape), ops.handle, target), ops)
 
 
-def _full(shape: Shape, value: Any, device: Device, kind: Kind, dtype: DType) -> Tensor:
+def room(name: str, shape: Shape, device: Device, dtype: DType) -> None:
+    """Raises UnsupportedError when a tensor is too large for the device, before anything is made on the host."""
+    if prod(shape) * dtype.size_bytes >= _LARGE:
+        ops = device.ops("float" if dtype.is_float else "int" if dtype.is_int else "bool")
+        if device.type == "cpu":
+            raise ArgumentError(
+                f"{name}: shape {list(shape)} of {dtype} needs {prod(shape) * dtype.size_bytes} bytes; "
+                f"the reference makes tensors of less than {_LARGE} bytes"
+            )
+        ops.empty(shape, ops.handle, dtype)  # lets the device say what it thinks of the size
+
+
+_LARGE = 1 << 31
+
+
+def _full(name: str, shape: Shape, value: Any, device: Device, kind: Kind, dtype: DType) -> Tensor:
     ops = device.ops(kind)
-    if isinstance(value, np.generic):
-        value = value.item()
-    if not isinstance(value, (int, float)):
-        raise DTypeError(f"full: the value is {value!r}; it must be a number")
+    value = check.fill(name, value, dtype)
     if kind == "bool":
         return wrap((ops.ones if value else ops.zeros)(shape, ops.handle, dtype), ops)
     return wrap(ops.full(shape, value, ops.handle, dtype), ops)
+
+
+def _float_range(start: Any, end: Any, step: Any, device: DeviceLike, dtype: DTypeLike | None) -> Tensor:
+    first, last, by = (float(check.number("arange", v)) for v in (start, end, step))
+    if by == 0 or not all(isfinite(v) for v in (first, last, by)):
+        raise ArgumentError(f"arange: {first} to {last} by {by}; they must be finite, and the step must not be 0")
+    where = as_device(device)
+    kind, target = resolve("arange", where, dtype, "float")
+    count = max(0, ceil((last - first) / by))
+    room("arange", (count,), where, target)
+    return make("arange", first + np.arange(count) * by, where, target, kind)
+
+
+def _distribution(name: str, value: object) -> Distribution:
+    if value is None:
+        return Distribution.default()
+    if not isinstance(value, Distribution):
+        raise DTypeError(
+            f"{name}: the distribution is {value!r}; it must be a Distribution, such as Distribution.uniform(0, 1)"
+        )
+    return value
 
 
 def _like(name: str, tensor: Tensor, make_name: str) -> Tensor:
@@ -304,12 +359,14 @@ def _no_quantized(name: str, tensor: Tensor) -> None:
         raise DTypeError(f"{name}: the tensor is quantized ({tensor.dtype}); call .dequantize() first")
 
 
-def _mask(name: str, shape: ShapeLike, device: DeviceLike, rule: Any) -> Tensor:
+def _mask(name: str, shape: ShapeLike, offset: int, device: DeviceLike, rule: Any) -> Tensor:
     sizes = check.shape(name, shape)
     check.rank(name, sizes, 2, "the mask")
-    rows, columns = np.ogrid[: sizes[-2], : sizes[-1]]
+    offset = check.integer(name, offset, "offset")
     where = as_device(device)
-    mask = make(name, rule(rows, columns), where, bool)
+    room(name, sizes[-2:], where, where.settings.bool_dtype)
+    rows, columns = np.ogrid[: sizes[-2], : sizes[-1]]
+    mask = make(name, rule(columns - rows, offset), where, bool)
     return mask if len(sizes) == 2 else mask.expand(sizes)
 
 

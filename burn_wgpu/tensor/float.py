@@ -5,9 +5,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from burn_wgpu.contract.options import GridSampleOptions, InterpolateMode
+from burn_wgpu.std.dtype import BF16, F16, F32
 from burn_wgpu.std.errors import ArgumentError, ShapeError
 from burn_wgpu.tensor import check
 from burn_wgpu.tensor.core import Operand, binary, method, unary, wrap
@@ -33,6 +35,22 @@ class Float:
     def log1p(self: Tensor) -> Tensor:
         """log(1 + x), accurate near 0."""
         return unary(self, "log1p")
+
+    def expm1(self: Tensor) -> Tensor:
+        """eˣ − 1, accurate near 0: tanh(x/2) · (eˣ + 1)."""
+        wide = self.cast(F32) if self.dtype in (F16, BF16) else self
+        # A large x makes e^x infinite and a very negative one makes it 0, as it should be.
+        return (wide.mul(0.5).tanh().mul(wide.exp().add(1.0))).cast(self.dtype)
+
+    def norm(self: Tensor, p: float = 2, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
+        """(Σ |x|^p)^(1/p) of all elements ([1]), or along axes, which go unless keepdim; see `linalg.vector_norm`."""
+        from burn_wgpu.tensor.linalg import vector_norm_dims
+
+        if dim is None:
+            return vector_norm_dims(self.flatten(), p, [0])
+        axes = check.dims("norm", dim, self.rank)
+        result = vector_norm_dims(self, p, axes)
+        return result if keepdim or not axes else result.squeeze_dims(axes)
 
     def sqrt(self: Tensor) -> Tensor:
         """√x; NaN below 0."""
@@ -113,6 +131,7 @@ class Float:
     def round_to(self: Tensor, decimals: int) -> Tensor:
         """To `decimals` places, ties to even (scaled by 10^decimals, rounded, scaled back); negative: left
         of the point."""
+        decimals = check.integer("round_to", decimals, "decimals")
         try:
             scale = 10.0 ** abs(decimals)
         except OverflowError:
@@ -190,6 +209,7 @@ class Float:
     def is_close(self: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8) -> Tensor:
         """|self − other| ≤ atol + rtol·|other| for finite pairs; infinities of one sign are close, NaN never is."""
         check.operands("is_close", self, other)
+        rtol, atol = check.number("is_close", rtol, "rtol"), check.number("is_close", atol, "atol")
         distance, allowed = self.sub(other).abs(), other.abs().mul(rtol).add(atol)
         finite = self.is_finite().bool_and(other.is_finite())
         return distance.lower_equal(allowed).bool_and(finite).bool_or(self.equal(other))

@@ -8,7 +8,7 @@ Burn's functions do not wrap element indices: a negative one is out of range. `t
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -21,7 +21,7 @@ from burn_wgpu.std.errors import ArgumentError, DTypeError, IndexOutOfRange, Sha
 from burn_wgpu.std.layout import Shape
 from burn_wgpu.std.slice import Slice
 from burn_wgpu.tensor import check
-from burn_wgpu.tensor.core import Core, constant, from_host, wrap
+from burn_wgpu.tensor.core import Core, as_mask, constant, from_host, host_array, wrap
 
 if TYPE_CHECKING:
     from burn_wgpu.tensor.api import Tensor
@@ -70,13 +70,13 @@ class Indexing:
 
     def slice_fill(self: Tensor, slices: SliceLike | Sequence[SliceLike], value: float | int | bool) -> Tensor:
         """A copy with a number in the region."""
-        return self.slice_assign(slices, constant(self, value))
+        return self.slice_assign(slices, constant(self, value, "slice_fill"))
 
     def select_dim(self: Tensor, dim: int, index: int) -> Tensor:
         """One index of an axis, which goes; negatives count from the end."""
         axis = check.dim("select_dim", dim, self.rank)
         size = self.shape[axis]
-        at = operator.index(index)
+        at = check.integer("select_dim", index, "index")
         if not -size <= at < size:
             raise IndexOutOfRange(f"select_dim: index {at} is out of range for axis {axis} of size {size}")
         at %= size
@@ -175,12 +175,18 @@ def _slice(name: str, value: Any) -> Slice:
         raise DTypeError(f"{name}: {value!r} is no slice; use ints, (start, end), range or Slice") from None
 
 
+def _is_index(value: object) -> bool:
+    return hasattr(value, "__index__") and not isinstance(value, (np.ndarray, Core))
+
+
 def _slices(name: str, shape: Shape, value: Any) -> list[Slice]:
-    if isinstance(value, (Slice, slice, range, int)):
+    if isinstance(value, (Slice, slice, range)) or _is_index(value):
         value = [value]
-    elif isinstance(value, tuple) and value and all(isinstance(v, int) for v in value) and len(value) in (2, 3):
+    elif isinstance(value, tuple) and value and all(_is_index(v) for v in value) and len(value) in (2, 3):
         # (1, 3) is one range, as Burn's 1..3; two indices are [1, 3].
         value = [value]
+    if not isinstance(value, Iterable):
+        raise DTypeError(f"{name}: {value!r} is no slice; use ints, (start, end), range or Slice")
     found = [_slice(name, v) for v in value]
     if len(found) > len(shape):
         raise ShapeError(
@@ -209,7 +215,7 @@ def _indices(name: str, tensor: Tensor, indices: Any, size: int | None) -> Tenso
             )
         check.same_device(name, tensor, indices)  # type: ignore[arg-type]
         return indices  # type: ignore[return-value]
-    array = np.asarray(indices)
+    array = host_array(name, indices)
     if array.size == 0:
         array = array.astype(np.int64)
     if array.dtype.kind not in "iu":
@@ -344,7 +350,7 @@ def _is_mask(item: Any) -> bool:
         return item.kind == "bool"
     if isinstance(item, np.ndarray):
         return item.dtype.kind == "b"
-    return isinstance(item, list) and len(item) > 0 and np.asarray(item).dtype.kind == "b"
+    return isinstance(item, list) and len(item) > 0 and host_array("getitem", item).dtype.kind == "b"
 
 
 def _is_int(item: Any) -> bool:
@@ -406,11 +412,7 @@ def _advanced(tensor: Tensor, arrays: list[tuple[int, Any]], front: bool) -> Ten
 
 
 def _as_mask(tensor: Tensor, item: Any) -> Tensor:
-    if isinstance(item, Core):
-        check.same_device("getitem", tensor, item)  # type: ignore[arg-type]
-        return item  # type: ignore[return-value]
-    data = TensorData.of(np.asarray(item, dtype=bool))
-    return from_host("getitem", data, tensor.device, "bool", tensor._ops.bool_dtype)
+    return as_mask("getitem", item, tensor)
 
 
 def _wrapped(tensor: Tensor, item: Any, size: int, axis: int) -> Tensor:
@@ -422,7 +424,7 @@ def _wrapped(tensor: Tensor, item: Any, size: int, axis: int) -> Tensor:
         if size > np.iinfo(found.dtype.numpy).max:
             found = found.cast("int")
         return found.mask_where(found.lower(0), found.add(size))
-    array = np.asarray(item)
+    array = host_array("getitem", item)
     if array.size == 0:
         array = array.astype(np.int64)
     if array.dtype.kind not in "iu":

@@ -68,16 +68,18 @@ class Int:
         return _bits(self, other, "bitwise_right_shift")
 
     def __rlshift__(self: Tensor, other: Operand) -> Tensor:
-        found = operand("bitwise_left_shift", other, self)
-        return NotImplemented if found is None else _bits(_tensor(found, self), self, "bitwise_left_shift")
+        name = "bitwise_left_shift"
+        found = operand(name, other, self)
+        return NotImplemented if found is None else _bits(_tensor(found, self, name), self, name)
 
     def __rrshift__(self: Tensor, other: Operand) -> Tensor:
-        found = operand("bitwise_right_shift", other, self)
-        return NotImplemented if found is None else _bits(_tensor(found, self), self, "bitwise_right_shift")
+        name = "bitwise_right_shift"
+        found = operand(name, other, self)
+        return NotImplemented if found is None else _bits(_tensor(found, self, name), self, name)
 
 
-def _tensor(value: Tensor | int | float, like: Tensor) -> Tensor:
-    return constant(like, value) if isinstance(value, (int, float)) else value
+def _tensor(value: Tensor | int | float, like: Tensor, name: str) -> Tensor:
+    return constant(like, value, name) if isinstance(value, (int, float)) else value
 
 
 def _bits(lhs: Tensor, rhs: Operand, name: str) -> Tensor:
@@ -111,7 +113,7 @@ def logic(lhs: Tensor, rhs: Operand, name: str) -> Tensor:
         if found is None:
             return NotImplemented  # type: ignore[no-any-return]
         if isinstance(found, (int, float)):
-            found = constant(lhs, found)
+            found = constant(lhs, found, what)
         check.operands(what, lhs, found)
     p, q = lhs.primitive, found.primitive
     if p.shape != q.shape:

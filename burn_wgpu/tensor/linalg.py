@@ -67,13 +67,35 @@ def outer_dim(lhs: Tensor, rhs: Tensor, dim: int) -> Tensor:
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = -1, eps: float | None = None) -> Tensor:
-    """Σ x1·x2 / (|x1|·|x2|) along an axis, kept with size 1; each norm is at least eps. Zero vectors give 0."""
-    check.operands("cosine_similarity", x1, x2)
-    check.kind("cosine_similarity", x1, "x1", "float")
-    axis = check.dim("cosine_similarity", dim, x1.rank)
-    least = finfo(x1.dtype).min_positive if eps is None else eps
-    # Divided before they are multiplied, so that long vectors do not overflow.
-    return (vector_normalize(x1, 2, axis, least) * vector_normalize(x2, 2, axis, least)).sum_dim(axis)
+    """Σ x1·x2 / (|x1|·|x2|) along an axis of the common shape, kept with size 1. Zero vectors give 0.
+
+    x1 and x2 broadcast, missing leading axes included. Each norm is at least eps, if it is given. Vectors are scaled by
+    their largest magnitude first, so that any length but 0 does; halves are computed in f32.
+    """
+    name = "cosine_similarity"
+    check.kind(name, x1, "x1", "float")
+    check.operands(name, x1, x2)
+    rank = max(x1.rank, x2.rank)
+    axis = check.dim(name, dim, rank)
+    shape = check.broadcast(name, x1.shape, x2.shape)
+    first, second = (_unit(t.unsqueeze(rank=rank), axis, shape[axis], eps) for t in (x1, x2))
+    return (first * second).sum_dim(axis).cast(x1.dtype)
+
+
+def _unit(tensor: Tensor, axis: int, size: int, eps: float | None) -> Tensor:
+    """Vectors along an axis, which is repeated up to the size, divided by max(length, eps); 0 for those of length 0."""
+    wide = tensor.cast(F32) if _half(tensor) else tensor.dequantize()
+    wide = wide.expand(tuple(size if i == axis else n for i, n in enumerate(wide.shape)))
+    # The result does not depend on the scale, so that its derivative by the scale is 0.
+    largest = wide.detach().max_abs_dim(axis) if size else wide.detach().abs().sum_dim(axis)
+    scale = largest.mask_fill(largest.equal(0.0), 1.0)
+    scaled = wide / scale
+    squares = scaled.square().sum_dim(axis)
+    empty = squares.equal(0.0)
+    length = squares.mask_fill(empty, 1.0).sqrt()
+    if eps is not None:
+        length = length.max_pair(eps / scale)
+    return scaled / length
 
 
 # ------------------------------------------------------------------------------------------------------ norms

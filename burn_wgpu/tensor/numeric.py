@@ -4,17 +4,22 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from burn_wgpu.contract.options import PadMode
-from burn_wgpu.std.data import TensorData
+from burn_wgpu.device import DTypeLike
+from burn_wgpu.std.dtype import RANGES
 from burn_wgpu.std.errors import ArgumentError, DTypeError, ShapeError
+from burn_wgpu.std.scalar import as_scalar
 from burn_wgpu.tensor import check
-from burn_wgpu.tensor.base import _squeeze
-from burn_wgpu.tensor.core import Operand, binary, compare, constant, method, operand, unary, wrap
+from burn_wgpu.tensor.base import _squeeze, numpy_way
+from burn_wgpu.tensor.core import Operand, as_tensor, binary, compare, constant, meet, method, operand, unary, wrap
+from burn_wgpu.tensor.creation import room
 
 if TYPE_CHECKING:
     from burn_wgpu.tensor.api import Tensor
@@ -39,6 +44,8 @@ class Numeric:
 
     def __rsub__(self: Tensor, other: Operand) -> Tensor:
         if type(other) is float or type(other) is int:
+            if self.kind == "bool":
+                self._ops.sub  # raises  # noqa: B018
             return unary(self, "neg").__add__(other)
         return _reflected(self, other, "sub", "sub_scalar")
 
@@ -51,29 +58,19 @@ class Numeric:
         return binary(self, other, "div", "div_scalar")
 
     def __rtruediv__(self: Tensor, other: Operand) -> Tensor:
-        if self.kind == "float" and (type(other) is float or type(other) is int):
-            inverse = unary(self, "recip")
-            return inverse if other == 1 else inverse.__mul__(other)
+        if self.kind == "float" and (type(other) is float or type(other) is int) and other == 1:
+            return unary(self, "recip")
         return _reflected(self, other, "div", "div_scalar")
 
     def __floordiv__(self: Tensor, other: Operand) -> Tensor:
-        """⌊self / other⌋, as Python's //, for negative operands too."""
-        rest = binary(self, other, "remainder", "remainder_scalar")
-        if rest is NotImplemented:
-            return rest
-        if self.kind == "int":
-            # Truncated, and one less where the truncated rest is not the floored one: self − rest could wrap.
-            whole = binary(self, other, "div", "div_scalar")
-            short = binary(self, binary(whole, other, "mul", "mul_scalar"), "sub", None).not_equal(rest)
-            return binary(whole, short.cast(self.dtype), "sub", None)
-        # self − rest is a multiple of other; what is left of rounding goes.
-        return unary(binary(binary(self, rest, "sub", None), other, "div", "div_scalar"), "round")
+        """⌊self / other⌋, as Python's //, for negative operands too; floats by 0 and ±inf as NumPy's floor_divide."""
+        return _floor_divide(self, other)
 
     def __rfloordiv__(self: Tensor, other: Operand) -> Tensor:
-        found = operand("floordiv", other, self)
+        found = operand("floor_divide", other, self)
         if found is None:
             return NotImplemented
-        return (constant(self, found) if isinstance(found, (int, float)) else found).__floordiv__(self)
+        return _floor_divide(_left(self, found, "floor_divide"), self)
 
     def __mod__(self: Tensor, other: Operand) -> Tensor:
         return binary(self, other, "remainder", "remainder_scalar")
@@ -153,7 +150,9 @@ class Numeric:
     def powi(self: Tensor, other: Operand) -> Tensor:
         """self to an integer power: an int tensor (for floats, a float one of self's dtype too) or an int.
 
-        Int results are exact and wrap; a negative number as exponent of ints is an ArgumentError.
+        Int results are exact and wrap. A negative number as exponent of ints is an ArgumentError; in an int tensor of
+        exponents, a negative one gives the real power truncated toward zero: 0, or ±1 for a base of ±1 (a base of 0
+        raises DivisionByZero). That holds for a number as base, `2 ** t`, as well.
         """
         return method(_power(self, other), "powi", other)
 
@@ -194,54 +193,133 @@ class Numeric:
     def __le__(self: Tensor, other: Operand) -> Tensor:
         return compare(self, other, "lower_equal", "lower_equal_elem")
 
-    def max_pair(self: Tensor, other: Tensor) -> Tensor:
+    def max_pair(self: Tensor, other: Operand) -> Tensor:
         """The larger of both, elementwise; NaN on either side gives NaN."""
         return _pair(self, other, "max_pair", "lower")
 
-    def min_pair(self: Tensor, other: Tensor) -> Tensor:
+    def min_pair(self: Tensor, other: Operand) -> Tensor:
         """The smaller of both, elementwise; NaN on either side gives NaN."""
         return _pair(self, other, "min_pair", "greater")
 
-    maximum, minimum = max_pair, min_pair
+    def maximum(self: Tensor, other: Operand) -> Tensor:
+        """`max_pair`, as NumPy calls it."""
+        return _pair(self, other, "maximum", "lower")
+
+    def minimum(self: Tensor, other: Operand) -> Tensor:
+        """`min_pair`, as NumPy calls it."""
+        return _pair(self, other, "minimum", "greater")
 
     def clamp(self: Tensor, min: float | None = None, max: float | None = None) -> Tensor:
-        """x limited to min … max, either of which may be left out; NaN stays NaN. min above max is an error."""
+        """x limited to min … max, numbers, either of which may be left out; NaN stays NaN. min above max is an error.
+
+        Limits of ints may be any numbers: fractions are rounded inward, those beyond the dtype are its ends.
+        """
         if min is None or max is None:
             if min is None and max is None:
                 raise ArgumentError("clamp: neither min nor max is given; give at least one")
-            return self.clamp_min(min) if max is None else self.clamp_max(max)  # type: ignore[arg-type]
-        if min > max:
-            raise ArgumentError(f"clamp: min is {min} and max is {max}; min must not exceed max")
-        return wrap(self._ops.clamp(self.primitive, min, max), self._ops)
+            return _clamp_min("clamp", self, min) if max is None else _clamp_max("clamp", self, max)
+        low, high = _limit("clamp", self, min, "min"), _limit("clamp", self, max, "max")
+        if min > max or low > high:
+            raise ArgumentError(
+                f"clamp: min is {min} and max is {max}; "
+                + ("min must not exceed max" if min > max else f"no value of {self.dtype} lies between them")
+            )
+        return wrap(self._ops.clamp(self.primitive, low, high), self._ops)
+
+    clip = clamp
 
     def clamp_min(self: Tensor, min: float) -> Tensor:
         """max(x, min); NaN on either side gives NaN."""
-        return wrap(self._ops.clamp_min(self.primitive, _number("clamp_min", min)), self._ops)
+        return _clamp_min("clamp_min", self, min)
 
     def clamp_max(self: Tensor, max: float) -> Tensor:
         """min(x, max); NaN on either side gives NaN."""
-        return wrap(self._ops.clamp_max(self.primitive, _number("clamp_max", max)), self._ops)
+        return _clamp_max("clamp_max", self, max)
 
     # ------------------------------------------------------------------------------------------- reductions
 
-    def sum(self: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-        """The sum of all elements ([1]), or along axes, which go unless keepdim; 0 of none."""
+    def sum(
+        self: Tensor,
+        dim: Dims = None,
+        keepdim: bool = False,
+        *,
+        axis: Dims = None,
+        keepdims: bool | None = None,
+        dtype: DTypeLike | None = None,
+        out: None = None,
+    ) -> Tensor:
+        """The sum of all elements ([1]), or along axes, which go unless keepdim; 0 of none. Bools are counted.
+
+        axis and keepdims are NumPy's names for dim and keepdim, for `np.sum(t, axis=0)`; dtype converts first.
+        """
+        if axis is not None or keepdims is not None or out is not None:
+            dim, keepdim = numpy_way("sum", dim, keepdim, axis, keepdims, out)
+        if dtype is not None:
+            self = self.cast(dtype)
+        elif self.kind == "bool":
+            self = self.cast(int)
         return _whole(self, "sum") if dim is None else _reduce(self, "sum", dim, keepdim)
 
-    def mean(self: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    def mean(
+        self: Tensor,
+        dim: Dims = None,
+        keepdim: bool = False,
+        *,
+        axis: Dims = None,
+        keepdims: bool | None = None,
+        dtype: DTypeLike | None = None,
+        out: None = None,
+    ) -> Tensor:
         """The mean of all elements ([1]), or along axes, which go unless keepdim. Ints truncate; NaN of no floats."""
+        if axis is not None or keepdims is not None or out is not None:
+            dim, keepdim = numpy_way("mean", dim, keepdim, axis, keepdims, out)
+        if dtype is not None:
+            self = self.cast(dtype)
         return _whole(self, "mean") if dim is None else _reduce(self, "mean", dim, keepdim)
 
-    def prod(self: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    def prod(
+        self: Tensor,
+        dim: Dims = None,
+        keepdim: bool = False,
+        *,
+        axis: Dims = None,
+        keepdims: bool | None = None,
+        dtype: DTypeLike | None = None,
+        out: None = None,
+    ) -> Tensor:
         """The product of all elements ([1]), or along axes, which go unless keepdim; 1 of none."""
+        if axis is not None or keepdims is not None or out is not None:
+            dim, keepdim = numpy_way("prod", dim, keepdim, axis, keepdims, out)
+        if dtype is not None:
+            self = self.cast(dtype)
         return _whole(self, "prod") if dim is None else _reduce(self, "prod", dim, keepdim)
 
-    def max(self: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    def max(
+        self: Tensor,
+        dim: Dims = None,
+        keepdim: bool = False,
+        *,
+        axis: Dims = None,
+        keepdims: bool | None = None,
+        out: None = None,
+    ) -> Tensor:
         """The maximum of all elements ([1]), or along axes, which go unless keepdim. NaN wins; ShapeError of none."""
+        if axis is not None or keepdims is not None or out is not None:
+            dim, keepdim = numpy_way("max", dim, keepdim, axis, keepdims, out)
         return _whole(self, "max") if dim is None else _reduce(self, "max", dim, keepdim)
 
-    def min(self: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    def min(
+        self: Tensor,
+        dim: Dims = None,
+        keepdim: bool = False,
+        *,
+        axis: Dims = None,
+        keepdims: bool | None = None,
+        out: None = None,
+    ) -> Tensor:
         """The minimum of all elements ([1]), or along axes, which go unless keepdim. NaN wins; ShapeError of none."""
+        if axis is not None or keepdims is not None or out is not None:
+            dim, keepdim = numpy_way("min", dim, keepdim, axis, keepdims, out)
         return _whole(self, "min") if dim is None else _reduce(self, "min", dim, keepdim)
 
     def max_abs(self: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
@@ -274,31 +352,31 @@ class Numeric:
 
     def sum_dims(self: Tensor, dims: Sequence[int]) -> Tensor:
         """The sum along several axes, which are kept with size 1."""
-        return _reduce(self, "sum", dims, True)
+        return _reduce(self, "sum", dims, True, "sum_dims")
 
     def mean_dims(self: Tensor, dims: Sequence[int]) -> Tensor:
         """The mean along several axes, which are kept with size 1."""
-        return _reduce(self, "mean", dims, True)
+        return _reduce(self, "mean", dims, True, "mean_dims")
 
     def prod_dims(self: Tensor, dims: Sequence[int]) -> Tensor:
         """The product along several axes, which are kept with size 1."""
-        return _reduce(self, "prod", dims, True)
+        return _reduce(self, "prod", dims, True, "prod_dims")
 
     def max_dims(self: Tensor, dims: Sequence[int]) -> Tensor:
         """The maximum along several axes, which are kept with size 1."""
-        return _reduce(self, "max", dims, True)
+        return _reduce(self, "max", dims, True, "max_dims")
 
     def min_dims(self: Tensor, dims: Sequence[int]) -> Tensor:
         """The minimum along several axes, which are kept with size 1."""
-        return _reduce(self, "min", dims, True)
+        return _reduce(self, "min", dims, True, "min_dims")
 
     def max_abs_dims(self: Tensor, dims: Sequence[int]) -> Tensor:
         """The largest |x| along several axes, kept with size 1; |x| itself for no axes."""
-        return _reduce(self, "max_abs", dims, True)
+        return _reduce(self, "max_abs", dims, True, "max_abs_dims")
 
     def sum_dims_squeeze(self: Tensor, dims: Sequence[int]) -> Tensor:
         """The sum along several axes, which go."""
-        return _reduce(self, "sum", dims, False)
+        return _reduce(self, "sum", dims, False, "sum_dims_squeeze")
 
     def max_dim_with_indices(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
         """(max_dim, argmax): the axis is kept with size 1."""
@@ -308,15 +386,36 @@ class Numeric:
         """(min_dim, argmin): the axis is kept with size 1."""
         return _with_indices(self, "min_dim_with_indices", dim)
 
-    def argmax(self: Tensor, dim: int, keepdim: bool = True) -> Tensor:
+    def argmax(
+        self: Tensor,
+        dim: int | None = None,
+        keepdim: bool = True,
+        *,
+        axis: int | None = None,
+        keepdims: bool = False,
+        out: None = None,
+    ) -> Tensor:
         """The index of the maximum along an axis, kept with size 1 unless keepdim is False: the lowest on ties.
 
-        The first NaN wins.
+        The first NaN wins. Without an axis: [1], the index in row-major order. By NumPy's name, `argmax(axis=0)`, the
+        axis goes unless keepdims.
         """
+        if axis is not None or out is not None:
+            dim, keepdim = numpy_way("argmax", dim, False, axis, keepdims, out)
         return _arg(self, "argmax", dim, keepdim)
 
-    def argmin(self: Tensor, dim: int, keepdim: bool = True) -> Tensor:
+    def argmin(
+        self: Tensor,
+        dim: int | None = None,
+        keepdim: bool = True,
+        *,
+        axis: int | None = None,
+        keepdims: bool = False,
+        out: None = None,
+    ) -> Tensor:
         """The index of the minimum along an axis, with the rules of argmax."""
+        if axis is not None or out is not None:
+            dim, keepdim = numpy_way("argmin", dim, False, axis, keepdims, out)
         return _arg(self, "argmin", dim, keepdim)
 
     def cumsum(self: Tensor, dim: int) -> Tensor:
@@ -365,18 +464,18 @@ class Numeric:
 
     def topk(self: Tensor, k: int, dim: int = -1) -> Tensor:
         """The k largest along an axis, the largest first."""
-        axis = _k("topk", self, k, dim)
+        axis, k = _k("topk", self, k, dim)
         return wrap(self._ops.topk(self.primitive, axis, k), self._ops)
 
     def topk_with_indices(self: Tensor, k: int, dim: int = -1) -> tuple[Tensor, Tensor]:
         """(topk, argtopk)."""
-        axis, ops = _k("topk_with_indices", self, k, dim), self._ops
+        (axis, k), ops = _k("topk_with_indices", self, k, dim), self._ops
         values, indices = ops.topk_with_indices(self.primitive, axis, k, *_index_dtype(self))
         return wrap(values, ops), wrap(indices, ops.of("int"))
 
     def argtopk(self: Tensor, k: int, dim: int = -1) -> Tensor:
         """The indices of the k largest along an axis, the largest first, ties by lowest index."""
-        axis, ops = _k("argtopk", self, k, dim), self._ops
+        (axis, k), ops = _k("argtopk", self, k, dim), self._ops
         return wrap(ops.argtopk(self.primitive, axis, k, *_index_dtype(self)), ops.of("int"))
 
     def one_hot(self: Tensor, num_classes: int) -> Tensor:
@@ -386,7 +485,8 @@ class Numeric:
         Waits for the device.
         """
         _no_quantized("one_hot", self)
-        if check.positive("one_hot", num_classes, "num_classes") < 2:
+        num_classes = check.positive("one_hot", num_classes, "num_classes")
+        if num_classes < 2:
             raise ArgumentError(f"one_hot: num_classes is {num_classes}; it must be at least 2")
         classes = self.to_data().numpy().astype(np.float64)
         wrong = classes[~((classes >= -num_classes) & (classes < num_classes))]
@@ -405,16 +505,24 @@ class Numeric:
         Negative classes count from the end, floats are truncated, classes out of range and NaN give off_value only.
         """
         _no_quantized("one_hot_fill", self)
+        num_classes = check.integer("one_hot_fill", num_classes, "num_classes")
         if num_classes < 0:
             raise ArgumentError(f"one_hot_fill: num_classes is {num_classes}; it must not be negative")
         at = check.dim("one_hot_fill", axis, self.rank + 1, "axis")
-        shape = (1,) * at + (num_classes,) + (1,) * (self.rank - at)
-        numbers = TensorData.of(np.arange(num_classes, dtype=np.int64).reshape(shape)).convert(self.dtype)
-        ops = self._ops
-        classes = wrap(ops.from_data(numbers, ops.handle), ops)
-        wanted = (unary(self, "trunc") if self.kind == "float" else self).unsqueeze_dim(at)
-        hit = wanted.equal(classes).bool_or(wanted.add(num_classes).equal(classes))
-        return constant(hit.cast(self.dtype), off_value).expand(hit.shape).mask_fill(hit, on_value)
+        shape = (*self.shape[:at], num_classes, *self.shape[at:])
+        room("one_hot", shape, self.device, self.dtype)
+        on, off = (check.fill("one_hot_fill", v, self.dtype) for v in (on_value, off_value))
+        # Compared as what holds every class: in a narrow dtype some would be equal.
+        wanted = unary(self, "trunc") if self.kind == "float" else self
+        if self.dtype.size_bytes < 4:
+            wanted = wanted.cast("f32" if self.kind == "float" else "i32")
+        wanted = wanted.unsqueeze_dim(at)
+        column = (1,) * at + (num_classes,) + (1,) * (self.rank - at)
+        classes = type(self).arange(num_classes, device=self.device).cast(wanted.dtype).reshape(column)
+        hit = wanted.equal(classes)
+        if wanted.dtype.kind != "uint":  # (an unsigned sum could wrap onto a class)
+            hit = hit.bool_or(wanted.add(num_classes).equal(classes))
+        return constant(self, off, "one_hot_fill").unsqueeze(rank=self.rank + 1).expand(hit.shape).mask_fill(hit, on)
 
     # ------------------------------------------------------------------------------------- matrices and pads
 
@@ -429,6 +537,7 @@ class Numeric:
     def dot(self: Tensor, other: Tensor) -> Tensor:
         """Σ self · other of two tensors of rank 1 and equal size → [1]."""
         check.exact_rank("dot", self, 1, "lhs")
+        check.operands("dot", self, other)
         check.exact_rank("dot", other, 1, "rhs")
         if self.shape != other.shape:
             raise ShapeError(f"dot: lhs has {self.shape[0]} elements and rhs {other.shape[0]}; the sizes must be equal")
@@ -437,11 +546,13 @@ class Numeric:
     def triu(self: Tensor, diagonal: int = 0) -> Tensor:
         """The upper triangle of the last two axes from the diagonal on; 0 elsewhere."""
         check.rank("triu", self.shape, 2)
+        diagonal = check.integer("triu", diagonal, "diagonal")
         return self.mask_fill(type(self).triu_mask(self.shape[-2:], diagonal, self.device), 0)
 
     def tril(self: Tensor, diagonal: int = 0) -> Tensor:
         """The lower triangle of the last two axes up to the diagonal; 0 elsewhere."""
         check.rank("tril", self.shape, 2)
+        diagonal = check.integer("tril", diagonal, "diagonal")
         return self.mask_fill(type(self).tril_mask(self.shape[-2:], diagonal, self.device), 0)
 
     def pad(
@@ -453,11 +564,15 @@ class Numeric:
         """
         pairs: list[tuple[int, int]]
         values: Any = list(padding)
-        if len(values) == 4 and all(isinstance(v, int) for v in values):
+        if len(values) == 4 and all(hasattr(v, "__index__") for v in values):
             left, right, top, bottom = values
-            pairs = [(top, bottom), (left, right)]
-        else:
-            pairs = [(int(before), int(after)) for before, after in values]
+            values = [(top, bottom), (left, right)]
+        try:
+            pairs = [(operator.index(before), operator.index(after)) for before, after in values]
+        except (TypeError, ValueError):
+            raise DTypeError(
+                f"pad: padding {padding!r} is made of something else than ints; it is (before, after) for each axis"
+            ) from None
         if len(pairs) > self.rank:
             raise ShapeError(
                 f"pad: {len(pairs)} pairs for shape {list(self.shape)}; there must not be more pairs than axes"
@@ -465,7 +580,10 @@ class Numeric:
         if any(n < 0 for pair in pairs for n in pair):
             raise ArgumentError(f"pad: padding {pairs} has a negative number; narrow the tensor instead")
         full = [(0, 0)] * (self.rank - len(pairs)) + pairs
-        return wrap(self._ops.pad(self.primitive, full, PadMode.of(mode)), self._ops)
+        made = PadMode.of(mode)
+        if made.kind == "constant":
+            made = PadMode.constant(check.fill("pad", made.value, self.dtype))
+        return wrap(self._ops.pad(self.primitive, full, made), self._ops)
 
 
 # ---------------------------------------------------------------------------------------------------- roads
@@ -476,7 +594,53 @@ def _reflected(rhs: Tensor, lhs: Operand, name: str, scalar: str | None) -> Tens
     found = operand(name, lhs, rhs)
     if found is None:
         return NotImplemented  # type: ignore[no-any-return]
-    return binary(constant(rhs, found) if isinstance(found, (int, float)) else found, rhs, name, scalar)
+    return binary(_left(rhs, found, name), rhs, name, scalar)
+
+
+def _left(rhs: Tensor, found: Tensor | int | float, name: str) -> Tensor:
+    """A left operand as a tensor beside `rhs`."""
+    if not isinstance(found, (int, float)):
+        return found
+    if type(found) is float and rhs.kind == "int" and not found.is_integer():
+        raise DTypeError(
+            f"{name}: the number {found!r} and a tensor of {rhs.dtype}; an int tensor computes with integers only. "
+            f"Convert the tensor with .float()"
+        )
+    return constant(rhs, found, name)
+
+
+def _floor_divide(lhs: Tensor, rhs: Operand) -> Tensor:
+    other: Any = operand("floor_divide", rhs, lhs)
+    if other is None:
+        return NotImplemented  # type: ignore[no-any-return]
+    if lhs.kind == "bool":
+        lhs._ops.floor_divide  # raises  # noqa: B018
+    if not isinstance(other, (int, float)):
+        lhs, other = meet(lhs, other)
+        check.operands("floor_divide", lhs, other)
+        check.broadcast("floor_divide", lhs.shape, other.shape)
+    elif lhs.kind == "int":
+        other = check.operation_scalar("floor_divide", other, lhs.dtype)
+    else:
+        lhs = lhs.dequantize()
+        divisor = as_scalar(other, lhs.dtype)
+        if divisor == 0:
+            return binary(lhs, other, "div", "div_scalar")
+        if math.isinf(divisor):
+            other = constant(lhs, other, "floor_divide")
+    rest = binary(lhs, other, "remainder", "remainder_scalar")
+    if lhs.kind == "int":
+        # Truncated, and one less where the truncated rest is not the floored one: self − rest could wrap.
+        whole = binary(lhs, other, "div", "div_scalar")
+        short = binary(lhs, binary(whole, other, "mul", "mul_scalar"), "sub", None).not_equal(rest)
+        return binary(whole, short.cast(lhs.dtype), "sub", None)
+    # self − rest is a multiple of other; what is left of rounding goes.
+    result = unary(binary(binary(lhs, rest, "sub", None), other, "div", "div_scalar"), "round")
+    if isinstance(other, (int, float)):
+        return result
+    # The floored rest is infinite only beside an infinite divisor of the other sign: the quotient is just below 0.
+    result = result.mask_fill(rest.detach().is_inf(), -1.0)
+    return result.mask_where(other.equal(0.0), lhs.detach().div(other.detach()))
 
 
 def _power(base: Tensor, exponent: Operand) -> Tensor:
@@ -489,6 +653,11 @@ def _power(base: Tensor, exponent: Operand) -> Tensor:
             if not isinstance(found, int):
                 raise DTypeError(
                     f"pow: an int tensor ({base.dtype}) to the power of {found!r}; the exponent must be an int. "
+                    f"Convert the tensor with .float()"
+                )
+            if found < 0:
+                raise ArgumentError(
+                    f"pow: an int tensor ({base.dtype}) to the power of {found}; the exponent must not be negative. "
                     f"Convert the tensor with .float()"
                 )
             return wrap(ops.powi_scalar(base.primitive, found), ops)
@@ -548,8 +717,8 @@ def _whole(tensor: Tensor, name: str) -> Tensor:
     return wrap(function(p if p.shape else ops.reshape(p, (1,))), ops)
 
 
-def _reduce(tensor: Tensor, name: str, dim: int | Sequence[int], keepdim: bool) -> Tensor:
-    axes = check.dims(name if isinstance(dim, int) else name + "_dims", dim, tensor.rank)
+def _reduce(tensor: Tensor, name: str, dim: int | Sequence[int], keepdim: bool, label: str = "") -> Tensor:
+    axes = check.dims(label or name, dim, tensor.rank)
     ops, p = tensor._ops, tensor.primitive
     if not axes:
         return unary(tensor, "abs") if name == "max_abs" else tensor
@@ -585,14 +754,17 @@ def _with_indices(tensor: Tensor, name: str, dim: int, *extra: bool) -> tuple[Te
     return wrap(values, ops), wrap(indices, ops.of("int"))
 
 
-def _arg(tensor: Tensor, name: str, dim: int, keepdim: bool) -> Tensor:
+def _arg(tensor: Tensor, name: str, dim: int | None, keepdim: bool) -> Tensor:
+    if dim is None:
+        tensor, dim, keepdim = tensor.flatten(), 0, True
     axis, ops = check.dim(name, dim, tensor.rank), tensor._ops
     result = wrap(getattr(ops, name)(tensor.primitive, axis, *_index_dtype(tensor)), ops.of("int"))
     return result if keepdim else _squeeze(name, result, (axis,))
 
 
-def _pair(lhs: Tensor, rhs: Tensor, name: str, lose: str) -> Tensor:
-    """rhs where lhs loses against it or rhs is NaN, else lhs (which may be NaN)."""
+def _pair(lhs: Tensor, value: Operand, name: str, lose: str) -> Tensor:
+    """The value where lhs loses against it or it is NaN, else lhs (which may be NaN)."""
+    rhs = as_tensor(name, value, lhs, "the right operand")
     check.operands(name, lhs, rhs)
     shape = check.broadcast(name, lhs.shape, rhs.shape)
     take = compare(lhs, rhs, lose, lose + "_elem")
@@ -601,22 +773,36 @@ def _pair(lhs: Tensor, rhs: Tensor, name: str, lose: str) -> Tensor:
     return lhs.expand(shape).mask_where(take, rhs)
 
 
-def _k(name: str, tensor: Tensor, k: int, dim: int) -> int:
-    axis = check.dim(name, dim, tensor.rank)
+def _k(name: str, tensor: Tensor, k: int, dim: int) -> tuple[int, int]:
+    axis, k = check.dim(name, dim, tensor.rank), check.integer(name, k, "k")
     if not 0 <= k <= tensor.shape[axis]:
         raise ArgumentError(
             f"{name}: k is {k} and axis {axis} of shape {list(tensor.shape)} has size {tensor.shape[axis]}; "
             f"k must lie between 0 and the size"
         )
-    return axis
+    return axis, k
 
 
-def _number(name: str, value: object) -> Any:
-    if isinstance(value, np.generic):
-        value = value.item()
-    if not isinstance(value, (int, float)):
-        raise DTypeError(f"{name}: the limit is {type(value).__name__}; it must be a number")
-    return value
+def _clamp_min(name: str, tensor: Tensor, limit: object) -> Tensor:
+    return wrap(tensor._ops.clamp_min(tensor.primitive, _limit(name, tensor, limit, "min")), tensor._ops)
+
+
+def _clamp_max(name: str, tensor: Tensor, limit: object) -> Tensor:
+    return wrap(tensor._ops.clamp_max(tensor.primitive, _limit(name, tensor, limit, "max")), tensor._ops)
+
+
+def _limit(name: str, tensor: Tensor, value: object, what: str) -> int | float:
+    """A limit of clamp. For ints: the nearest int inside it, or the end of the dtype that it lies beyond."""
+    limit = check.number(name, value, what)
+    ends = RANGES.get(tensor.dtype)
+    if ends is None:
+        return limit
+    if limit != limit:
+        raise ArgumentError(f"{name}: {what} is NaN, and the dtype {tensor.dtype} cannot hold it")
+    low, high = ends
+    if limit <= low or limit >= high:
+        return low if limit <= low else high
+    return math.ceil(limit) if what == "min" else math.floor(limit)
 
 
 def _no_quantized(name: str, tensor: Tensor) -> None:

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class Stats:
-    """Statistics along an axis, which is kept with size 1."""
+    """Statistics along an axis, which is kept with size 1 as by `mean_dim`; `mean(dim)` drops it."""
 
     __slots__ = ()
 
     def var(self: Tensor, dim: int) -> Tensor:
-        """Σ (x − mean)² / (n − 1) along an axis."""
+        """Σ (x − mean)² / (n − 1) along an axis, which is kept with size 1."""
         return _var_mean("var", self, dim, 1)[0]
 
     def var_bias(self: Tensor, dim: int) -> Tensor:
@@ -36,7 +36,7 @@ class Stats:
         return _var_mean("var_mean_bias", self, dim, 0)
 
     def std(self: Tensor, dim: int) -> Tensor:
-        """√var."""
+        """√var: the axis is kept with size 1."""
         return _var_mean("std", self, dim, 1)[0].sqrt()
 
     def median(self: Tensor, dim: int) -> Tensor:
@@ -54,7 +54,7 @@ class Stats:
         """Xᵀ·X / (n − correction), where X is self centred along dim, with dim (of size n) moved to the front."""
         check.kind("cov", self, "the tensor", "float")
         check.rank("cov", self.shape, 2)
-        axis = check.dim("cov", dim, self.rank)
+        axis, correction = check.dim("cov", dim, self.rank), check.integer("cov", correction, "correction")
         centred = (self - self.mean_dim(axis)).swap_dims(axis, 0)
         return centred.transpose().matmul(centred).div(self.shape[axis] - correction)
 
