@@ -14,7 +14,7 @@ from burn_wgpu.kernel.walk import Numbers, walk_axes
 from burn_wgpu.shader import fault
 from burn_wgpu.shader.capability import Capability
 from burn_wgpu.shader.fault import FAULT_OPERAND
-from burn_wgpu.shader.launch import KernelKey, Launch, Out, Plan, fold
+from burn_wgpu.shader.launch import KernelKey, Launch, Out, Plan, countable, fold
 from burn_wgpu.shader.prelude import RAW64, Prelude, word_kind
 from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.dtype import DType
@@ -101,6 +101,8 @@ def gather_launch(
     """Operands are (source, indices, output). faults=False: the indices were computed by a kernel and are right."""
     if picked.source.size == 0:
         return None
+    for axis in picked.axes:
+        countable(operation, axis.size, "elements along the indexed axis", "index slices of it", device)
     shape, (source, index) = collapse_together([picked.source, picked.at])
     axes, s, t = list(shape), list(source), list(index)
     source_at, steps, unit = picked.source.offset, [axis.stride for axis in picked.axes], size_bytes
@@ -134,7 +136,7 @@ def gather_launch(
     numbers = Numbers(prelude, grid[0])
     numbers.add("count", count)
     scaled = [Axis(axis.size, step) for axis, step in zip(picked.axes, steps, strict=True)]
-    located(numbers, operation if faults else None, scaled, picked.index_step)
+    located(numbers, operation if faults else None, scaled, picked.index_step, index_dtype)
     walk_axes(numbers, "places", axes, [s, t], [source_at, picked.at.offset])
     params = numbers.declare()
     file = "index/gather_packed" if packed else "index/gather"
@@ -161,9 +163,16 @@ def index_storage(prelude: Prelude, dtype: DType) -> None:
         if dtype.kind == "uint" and dtype.size_bytes == 4:
             read = f"min({read}, 0x7fffffffu)"
     prelude.text(f"fn index_at(i: u32) -> u32 {{ return {read}; }}")
+    if dtype.size_bytes == 8:
+        whole = "load_indices(i)"
+    elif dtype.kind == "uint":
+        whole = "vec2<u32>(load_indices(i), 0u)"
+    else:
+        whole = "vec2<u32>(index_at(i), select(0u, 0xffffffffu, index_at(i) >= 0x80000000u))"
+    prelude.text(f"fn whole_index(i: u32) -> vec2<u32> {{ return {whole}; }}")
 
 
-def located(numbers: Numbers, operation: str | None, axes: Sequence[Axis], index_step: int) -> None:
+def located(numbers: Numbers, operation: str | None, axes: Sequence[Axis], index_step: int, index_dtype: DType) -> None:
     """Declares `located(base, at) -> (place, 1)`, or (MISSING, 0) when an index read from `at` on is outside its axis.
 
     With an operation the kernel also reports the fault, and takes the fault words as its next binding.
@@ -171,7 +180,9 @@ def located(numbers: Numbers, operation: str | None, axes: Sequence[Axis], index
     if operation is not None:
         numbers.prelude.raw_storage("faults", "array<atomic<u32>>")
         numbers.prelude.use("lib/fault")
-        code = numbers.add("fault_code", fault.code("index", operation))
+        code = numbers.add(
+            "fault_code", fault.code("unsigned index" if index_dtype.kind == "uint" else "index", operation)
+        )
     step = numbers.add("index_step", index_step) if len(axes) > 1 else "0u"
     lines = ["    var place = base;", "    var inside = true;"]
     for k, axis in enumerate(axes):
@@ -184,7 +195,7 @@ def located(numbers: Numbers, operation: str | None, axes: Sequence[Axis], index
             f"        place += x{k} * {stride};",
             "    } else {",
             "        inside = false;",
-            *([f"        report({code}, x{k}, {size});"] if operation is not None else []),
+            *([f"        report({code}, whole_index({at}), {size});"] if operation is not None else []),
             "    }",
         ]
     lines += [f"    return select(vec2<u32>({MISSING}u, 0u), vec2<u32>(place, 1u), inside);"]

@@ -132,7 +132,7 @@ def map_plan(
         if function.fault:  # not of the padding behind the last element
             body.append(
                 f"    if ({function.fault}({', '.join(args)}) && 4u * c + {lane}u < params.size) "
-                "{ report(params.fault_code, 0u, 0u); }"
+                "{ report(params.fault_code, vec2<u32>(0u, 0u), 0u); }"
             )
     body.append(f"    return array<{function.result}, 4>({', '.join(calls)});")
     prelude.text(f"fn apply4(c: u32) -> array<{function.result}, 4> {{\n" + "\n".join(body) + "\n}")

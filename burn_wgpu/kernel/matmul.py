@@ -23,7 +23,7 @@ from math import prod
 
 from burn_wgpu.kernel.matmul_text import Side, Tile, declare_output, declare_side, gemv_text, tile_text
 from burn_wgpu.shader.capability import Capability
-from burn_wgpu.shader.launch import KernelKey, Launch, Out, Plan, fold
+from burn_wgpu.shader.launch import KernelKey, Launch, Out, Plan, countable, fold
 from burn_wgpu.shader.prelude import KINDS, Prelude, WordKind, words
 from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.dtype import DType
@@ -130,6 +130,7 @@ def matmul_plan(
     inputs = 2 if bias is None else 3
     if out.layout.size == 0:
         return Plan(operation, inputs, (out,), ())
+    countable(operation, lhs.shape[-1], "terms of one product", "multiply slices and add the products", device)
     product = _product(lhs, rhs, shape, dtype, bias, activation)
     if kernel is None:
         kernel, chosen = choose(product, device)

@@ -16,12 +16,12 @@ from math import prod
 from typing import Literal
 
 from burn_wgpu.shader.capability import Capability
-from burn_wgpu.shader.launch import KernelKey, Launch, Out, Plan, fold
+from burn_wgpu.shader.launch import KernelKey, Launch, Out, Plan, countable, fold
 from burn_wgpu.shader.prelude import RAW64, Prelude, WordKind, word_kind, words
 from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.data import store_array
 from burn_wgpu.std.dtype import DType
-from burn_wgpu.std.errors import DTypeError, ShapeError, UnsupportedError
+from burn_wgpu.std.errors import DTypeError, ShapeError
 from burn_wgpu.std.layout import Layout, Shape
 from burn_wgpu.std.slice import Slice
 
@@ -413,8 +413,6 @@ def _keys(how: str, dtype: DType, value: str) -> str:
 
 # ---------------------------------------------------------------------------------------------------------- the plan
 
-_MOST = (1 << 32) - 1  # positions are 32 bits wide
-
 
 def reduce_plan(
     operation: str,
@@ -446,11 +444,7 @@ def reduce_plan(
     shape = (1,) if whole else tuple(1 if a in chosen else n for a, n in enumerate(layout.shape))
     outs = [Out.of(shape, d) for d in (out, indices) if d is not None]
     count = prod(layout.shape[a] for a in chosen)
-    if count > _MOST:
-        raise UnsupportedError(
-            f"{operation}: {count:,} elements for one result; {device.adapter} counts up to {_MOST:,} of them; "
-            f"reduce slices of the tensor, then their results"
-        )
+    countable(operation, count, "elements for one result", "reduce slices of the tensor, then their results", device)
     if count == 0:
         neutral = _neutral(operation, how, layout, chosen, dtype)
         return Plan(operation, 1, tuple(outs), fill_launches(outs[0], neutral, 1, device))

@@ -24,7 +24,7 @@ from burn_wgpu.kernel.sort import sort_launches
 from burn_wgpu.kernel.walk import Numbers, Steps, walk, walk_axes
 from burn_wgpu.shader.capability import Capability
 from burn_wgpu.shader.fault import FAULT_OPERAND
-from burn_wgpu.shader.launch import KernelKey, Launch, Out, Plan, fold
+from burn_wgpu.shader.launch import KernelKey, Launch, Out, Plan, countable, fold
 from burn_wgpu.shader.prelude import RAW64, Prelude, WordKind, raw_kind, word_kind
 from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.dtype import U32, DType
@@ -166,6 +166,7 @@ def scatter_plan(
     steps = Steps(inputs, [Out.of(places.shape, dtype)])
     if places.rows.size == 0:
         return steps.plan(operation)
+    countable(operation, places.entry_index.size, "updates of one tensor", "update with slices of them", device)
     way = _Update.of(dtype, update)
     operands = (None if from_zeros else 0, inputs - 2, inputs - 1)
     if places.few:
@@ -243,7 +244,7 @@ def _few_launch(
         numbers.add(name, value)
     # Row numbers of this way count positions along the one indexed axis, or rows of several.
     axes = places.axes if len(places.axes) != 1 else (Axis(places.axes[0].size, 1),)
-    located(numbers, operation, axes, 1)
+    located(numbers, operation, axes, 1, index_dtype)
     walk(numbers, "sources", [places.values, places.index, places.rows])
     _reachable(numbers, places)
     params = numbers.declare()
@@ -354,7 +355,7 @@ def _rows_launch(
     prelude.const("WORKGROUP", WORKGROUP)
     numbers = Numbers(prelude, grid[0])
     numbers.add("count", count)
-    located(numbers, operation, places.axes, 1)
+    located(numbers, operation, places.axes, 1, index_dtype)
     walk(numbers, "entries", [places.entry_base, places.entry_index])
     params = numbers.declare()
     key = KernelKey(

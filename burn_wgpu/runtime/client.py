@@ -16,9 +16,9 @@ from burn_wgpu.runtime.memory import Block, Lease, Pool
 from burn_wgpu.runtime.params import SLOT, ParamStore, Slot
 from burn_wgpu.runtime.pipeline import Pipeline, PipelineCache
 from burn_wgpu.runtime.provider import AdapterInfo
-from burn_wgpu.runtime.stream import BATCH_BYTES, BATCH_LIMIT, FORKED, Stream
+from burn_wgpu.runtime.stream import BATCH_BYTES, BATCH_LIMIT, FORKED, Stream, taint
 from burn_wgpu.shader.fault import FAULT_OPERAND
-from burn_wgpu.shader.launch import Plan, check
+from burn_wgpu.shader.launch import Plan, check, check_outputs
 from burn_wgpu.std.errors import DeviceError
 
 _KEPT_GROUPS = 16_384
@@ -44,12 +44,17 @@ class Client:
 
     def task(self, plan: Plan) -> Task:
         """Compiles a plan: pipelines and parameter slots. Raises UnsupportedError or KernelError."""
+        self.check_outputs(plan)  # before the grid: the size is what the user knows
         check(plan, self.capability)
-        for out in plan.outputs:
-            self.pool.check(plan.operation, out.size_bytes)
         for size in plan.scratch:
             self.pool.check(plan.operation, size)
         return Task(self, plan)
+
+    def check_outputs(self, plan: Plan) -> None:
+        """Raises UnsupportedError for results that cannot be held or counted."""
+        for out in plan.outputs:
+            self.pool.check(plan.operation, out.size_bytes)
+        check_outputs(plan, self.capability)
 
     def lease(self, size_bytes: int, operation: str = "allocate") -> Lease:
         """A buffer of at least this many bytes with undefined content."""
@@ -158,8 +163,7 @@ class Task:
         client = self.client
         pool, stream = client.pool, client.stream
         with stream.lock:
-            if stream.failed:
-                stream.check(*inputs)
+            windows = stream.suspects(inputs) if stream.watch else None
             step = self.steps[0]
             free = self.free[0]
             lease = Lease(pool.alive[heappop(free)] if free else pool.take(self.sizes[0]), pool, pool.batch)
@@ -196,6 +200,8 @@ class Task:
                     stream.flush()
             else:
                 stream.record(step.pipeline, group, slot, x, y, z, self.operation, self.weight)
+            if windows:
+                taint([lease], windows)
             return [lease]
 
     def execute(self, inputs: tuple[Lease, ...], outputs: list[Lease], scalars: bytes = b"") -> None:
@@ -203,8 +209,7 @@ class Task:
         client = self.client
         pool, stream = client.pool, client.stream
         with stream.lock:
-            if stream.failed:
-                stream.check(*inputs)
+            windows = stream.suspects(inputs) if stream.watch else ()
             if stream.fill + len(self.steps) * self.weight >= 1.0 and stream.encoder is not None:
                 stream.flush()  # so that a failed batch never leaves half of an operation
             for i, lease in enumerate(outputs):
@@ -215,7 +220,7 @@ class Task:
             scratch = [Lease(pool.take(size), pool, pool.batch) for size in self.sizes[first:]]
             blocks: list[Any] = [lease.block for lease in (*inputs, *outputs, *scratch)]
             if self.flags:
-                stream.faults_dirty = True
+                windows = (*windows, stream.flagged())
             for step in self.steps:
                 slot = step.slot or client.params.kept(step.params + scalars)
                 used = tuple([None if o == FAULT_OPERAND else blocks[o] for o in step.operands])
@@ -229,6 +234,8 @@ class Task:
                     lease.batch = pool.batch
                 x, y, z = step.grid
                 stream.record(step.pipeline, group, slot, x, y, z, self.operation, self.weight)
+            if windows:
+                taint(outputs, windows)
 
 
 _clients: dict[tuple[int, bool], Client] = {}
@@ -251,9 +258,12 @@ def client_for(index: int, default_limits: bool = False) -> Client:
 
 
 def _after_fork() -> None:
-    """In a forked child the driver's threads are missing: every later use must say so instead of hanging."""
+    """In a forked child the driver's threads are missing: every later use must say so instead of hanging, and nothing
+    may be released, which would wait for them or fault when the child exits."""
     global _clients_lock
     _clients_lock = threading.Lock()
+    if _clients:
+        provider.forget()
     for client in _clients.values():
         stream = client.stream
         stream.lock = threading.RLock()  # another thread of the parent may have held it

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Any
 
@@ -211,16 +212,18 @@ class Pool:
 
 
 def _budget(software: bool) -> int | None:
-    """BURN_WGPU_MEMORY_BUDGET (bytes), else nine tenths of the machine's memory for a software adapter: its buffers are
-    mapped lazily, so asking for too much would end the process when they are touched."""
+    """BURN_WGPU_MEMORY_BUDGET (bytes; K, M and G are powers of 1024), else nine tenths of the machine's memory for a
+    software adapter: its buffers are mapped lazily, so asking for too much would end the process when they are
+    touched."""
     text = os.environ.get("BURN_WGPU_MEMORY_BUDGET")
     if text:
-        try:
-            return int(text)
-        except ValueError:
+        found = re.fullmatch(r"([0-9]+)([KMG]?)", text.strip().upper())
+        size = int(found[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[found[2]] if found else 0
+        if size < 1:
             raise ArgumentError(
-                f"BURN_WGPU_MEMORY_BUDGET: '{text}' is not a number of bytes; give an integer"
-            ) from None
+                f"BURN_WGPU_MEMORY_BUDGET: '{text}' is not a number of bytes from 1 on; write 2000000000, 512M or 2G"
+            )
+        return size
     if software and hasattr(os, "sysconf"):
         return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 0.9)
     return None

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -123,6 +126,28 @@ def raw() -> Native | None:
     return Native(_ffi.ffi, _ffi.lib, _api.libf)
 
 
+def forget() -> None:
+    """Lets wgpu's objects die without a call to the library: for a forked child, whose copies own nothing.
+
+    A driver may also have exit handlers that join its threads (Mesa's do), which a child does not have: where the C
+    library can (glibc), the child's exit ends before them, after everything that Python does at its own.
+    """
+    import ctypes
+
+    from wgpu.backends.wgpu_native import _api
+
+    def keep(_self: Any) -> None:
+        pass
+
+    for kind in vars(_api).values():
+        if isinstance(kind, type) and "_release" in vars(kind):
+            kind._release = keep  # type: ignore[attr-defined]
+    if sys.platform == "linux":
+        library = ctypes.CDLL(None)
+        if hasattr(library, "on_exit"):
+            library.on_exit(library._exit, None)  # the last one registered runs first, with the exit status
+
+
 @dataclass(frozen=True, slots=True)
 class AdapterInfo:
     """An adapter as it presents itself. `kind` is "discrete", "integrated", "virtual", "cpu" or "other"."""
@@ -144,8 +169,8 @@ class AdapterInfo:
 @lru_cache(maxsize=1)
 def adapters() -> tuple[AdapterInfo, ...]:
     """Every adapter, best first: discrete, integrated, virtual, software. OpenGL ones only if there is nothing else."""
-    _quiet_environment()
-    found = wgpu().gpu.enumerate_adapters_sync()
+    with _quiet_environment():
+        found = wgpu().gpu.enumerate_adapters_sync()
     kinds = {"DiscreteGPU": "discrete", "IntegratedGPU": "integrated", "VirtualGPU": "virtual", "CPU": "cpu"}
     order = sorted(
         (a for a in found),
@@ -171,10 +196,18 @@ def adapters() -> tuple[AdapterInfo, ...]:
     return tuple(result)
 
 
-def _quiet_environment() -> None:
-    """Mesa prints an error to stderr when XDG_RUNTIME_DIR is unset."""
-    if os.name == "posix" and "XDG_RUNTIME_DIR" not in os.environ:
-        os.environ["XDG_RUNTIME_DIR"] = "/tmp"
+@contextmanager
+def _quiet_environment() -> Iterator[None]:
+    """Mesa prints an error to stderr when XDG_RUNTIME_DIR is unset while it looks for displays; the environment is the
+    user's, so it is as before afterwards."""
+    if os.name != "posix" or "XDG_RUNTIME_DIR" in os.environ:
+        yield
+        return
+    os.environ["XDG_RUNTIME_DIR"] = "/tmp"
+    try:
+        yield
+    finally:
+        os.environ.pop("XDG_RUNTIME_DIR", None)
 
 
 def find_adapter(index: int) -> AdapterInfo:

@@ -37,16 +37,48 @@ FORKED = (
 )
 
 
+class Window:
+    """The work between two reads in which kernels could report a data fault, until a read tells whether one did.
+
+    The device has one report for all of it, so what any of these kernels made, and what was made of that, is suspect;
+    `report` is (code, index, size, high half of the index) once it is known to be wrong.
+    """
+
+    __slots__ = ("report", "resolved")
+
+    def __init__(self) -> None:
+        self.report: tuple[int, int, int, int] | None = None
+        self.resolved = False
+
+
+class Tainted(int):
+    """The batch number of a lease whose content depends on what `windows` report."""
+
+    windows: tuple[Window, ...]
+
+
+def taint(leases: list[Lease], windows: tuple[Window, ...]) -> None:
+    """Marks what was just recorded as depending on these windows."""
+    for lease in leases:
+        batch = lease.batch = Tainted(lease.batch)
+        batch.windows = windows
+
+
 class _Transfer:
-    """A download under way: which pieces of which results lie where in a mapped staging buffer."""
+    """A download under way: which pieces of which results lie where in a mapped staging buffer.
 
-    __slots__ = ("dirty", "pieces", "size", "staging")
+    windows  those that the fault words at its head tell about
+    """
 
-    def __init__(self, staging: Staging, size: int, pieces: list[tuple[np.ndarray, int, int]], dirty: bool) -> None:
+    __slots__ = ("pieces", "size", "staging", "windows")
+
+    def __init__(
+        self, staging: Staging, size: int, pieces: list[tuple[np.ndarray, int, int]], windows: list[Window]
+    ) -> None:
         self.staging = staging
         self.size = size
         self.pieces = pieces  # (target bytes, offset in the staging buffer, length)
-        self.dirty = dirty
+        self.windows = windows
 
 
 class Stream:
@@ -74,7 +106,10 @@ class Stream:
         self.staging = StagingRing(device, self.lock, adapter)
         self.staging.put(self.staging.get(FAULT_BYTES))  # so that waiting under memory pressure needs no new buffer
         self.faults = device.create_buffer(size=256, usage=STORAGE | COPY_SRC | COPY_DST)
-        self.faults_dirty = False
+        self.watch = False  # a batch failed, a fault was reported or may have been: `Task.run` must look at its inputs
+        self._faulty = False
+        self._window: Window | None = None  # of the flagged tasks recorded since the last read began
+        self._open: list[Window] = []  # not yet told
         self._submitting = False
         self._staged = 0  # bytes of uploads since the last submission
         self._fence: Staging | None = None
@@ -182,6 +217,7 @@ class Stream:
             self._reset(batch + 1)
             if not sent:
                 self.failed[batch] = str(error).strip() or type(error).__name__
+                self.watch = True
             if isinstance(error, Exception):
                 raise self._explain(error, _names(operations)) from error
             raise
@@ -193,6 +229,7 @@ class Stream:
         if provider.unraised:
             late = self._unraised(_names(operations))
             self.failed[batch] = str(late)
+            self.watch = True
             raise late
         if self.submissions - self._fence_at >= _IN_FLIGHT:
             self._throttle()
@@ -231,12 +268,58 @@ class Stream:
     # Errors
 
     def check(self, *leases: Lease) -> None:
-        """Raises when a tensor was to be made by a batch that failed."""
+        """Raises when a tensor was to be made by a batch that failed, or depends on a data fault that was reported."""
         for lease in leases:
-            message = self.failed.get(lease.batch)
+            batch = lease.batch
+            if type(batch) is Tainted:
+                for window in batch.windows:
+                    if window.report is not None:
+                        raise fault.error(*window.report)
+            message = self.failed.get(batch)
             if message is not None:
                 kind = DeviceLostError if self.lost is not None else KernelError
                 raise kind(f"read: the tensor was never computed, because its batch failed: {message}")
+
+    def flagged(self) -> Window:
+        """The window of a task that is being recorded and whose kernels may report a fault. Needs the lock."""
+        window = self._window
+        if window is None:
+            window = self._window = Window()
+            self._open.append(window)
+            self.watch = True
+        return window
+
+    def suspects(self, leases: tuple[Lease, ...]) -> tuple[Window, ...]:
+        """The untold windows that these tensors depend on; raises as `check`."""
+        self.check(*leases)
+        found: dict[Window, None] = {}
+        for lease in leases:
+            if type(lease.batch) is Tainted:
+                found.update((w, None) for w in lease.batch.windows if not w.resolved)
+        return tuple(found)
+
+    def _settle(self, windows: list[Window], report: tuple[int, int, int, int]) -> BurnError | None:
+        """What a read saw in the fault words, after all work of these windows; gives the error if it is news.
+
+        The device keeps the first report, so every window up to now may hold a later fault that was not told, and all
+        of them are wrong; the words are cleared before whatever is recorded next.
+        """
+        news = [w for w in windows if not w.resolved]
+        if not news:
+            return None
+        if report[0] == 0:
+            for window in news:
+                window.resolved = True
+            self._open = [w for w in self._open if not w.resolved]
+            self.watch = bool(self.failed or self._faulty or self._open)
+            return None
+        for window in self._open:
+            window.report, window.resolved = report, True
+        self._open, self._window, self._faulty = [], None, True
+        self._end_pass()
+        self._open_encoder("read")
+        self.encoder.clear_buffer(self.faults, 0, FAULT_BYTES)
+        return fault.error(*report)
 
     def check_alive(self, operation: str) -> None:
         """Raises what makes the device unusable, or what wgpu could not raise earlier."""
@@ -304,9 +387,10 @@ class Stream:
         """The bytes [start, start + size) of each lease; start is a multiple of 4. One submission and one wait up to
         64 MiB; more go in pieces of that, the next one copied while the host takes the last.
 
-        Raises what a kernel reported meanwhile (an index out of range), and KernelError for a failed batch.
+        Raises what a kernel reported meanwhile (an index out of range): the first read after it whatever it reads, and
+        every read of a tensor that may depend on it. Raises KernelError for a failed batch.
         """
-        if self.failed:
+        if self.watch:
             self.check(*(lease for lease, _, _ in requests))
         results = [np.empty(size, np.uint8) for _, _, size in requests]
         found: BurnError | None = None
@@ -323,12 +407,18 @@ class Stream:
         finally:
             for transfer in waiting:
                 self.staging.abandon(transfer.staging)
+        if self.watch:
+            self.check(*(lease for lease, _, _ in requests))  # another thread may have seen the report first
         if found is not None:
             raise found
         return results
 
-    def _begin(self, pieces: list[tuple[Lease, int, np.ndarray]]) -> _Transfer:
-        """Copies pieces (lease, first byte, target) to a staging buffer, submits, asks for the mapping."""
+    def _begin(self, pieces: list[tuple[Lease, int, np.ndarray]], ask: bool = True) -> _Transfer:
+        """Copies pieces (lease, first byte, target) to a staging buffer, submits, asks for the mapping.
+
+        ask  whether to look at the fault words: they are cleared only once a read saw something there, so a read that
+             is broken off loses nothing
+        """
         with self.lock:
             self.check_alive("read")
             total = FAULT_BYTES
@@ -344,12 +434,11 @@ class Stream:
                 for (lease, start, _), (_, offset, size) in zip(pieces, placed, strict=True):
                     assert lease.block is not None
                     self.copy(lease.block.gpu, staging.gpu, -(-size // 4) * 4, start, offset)
-                dirty = self.faults_dirty
-                if dirty or not pieces:  # the mapping waits only for submissions that write the staging buffer
+                windows = list(self._open) if ask else []
+                if windows or not pieces:  # the mapping waits only for submissions that write the staging buffer
                     self.copy(self.faults, staging.gpu, FAULT_BYTES)
-                if dirty:  # in the same submission, so that no fault of another thread is wiped out unseen
-                    self.encoder.clear_buffer(self.faults, 0, FAULT_BYTES)
-                    self.faults_dirty = False
+                if windows:
+                    self._window = None  # what is recorded from here on is not told by this copy
                 self.flush()
                 if self.encoder is not None:
                     raise DeviceError("read: a finalizer read a tensor during a submission; read outside of finalizers")
@@ -362,7 +451,7 @@ class Stream:
                 if isinstance(error, Exception):
                     raise self._explain(error, "read") from error
                 raise
-            return _Transfer(staging, total, placed, dirty)
+            return _Transfer(staging, total, placed, windows)
 
     def _finish(self, transfer: _Transfer) -> BurnError | None:
         """Waits for the mapping and takes the bytes; gives a data fault that a kernel reported."""
@@ -372,7 +461,7 @@ class Stream:
             report = np.zeros(4, np.uint32)
 
             def use(mapped: np.ndarray) -> None:
-                if transfer.dirty:
+                if transfer.windows:
                     report[:] = mapped[:FAULT_BYTES].view(np.uint32)
                 for target, offset, size in transfer.pieces:
                     target[:] = mapped[offset : offset + size]
@@ -384,9 +473,10 @@ class Stream:
             raise self._explain(error, "read") from error
         with self.lock:
             self.staging.put(staging)
-        if report[0]:
-            return fault.error(int(report[0]), int(report[1]), int(report[2]))
-        return None
+            if not transfer.windows:
+                return None
+            code, index, size, high = report.tolist()
+            return self._settle(transfer.windows, (code, index, size, high))
 
     def read(self, gpu: Any, size: int) -> np.ndarray:
         """The first bytes of any buffer with COPY_SRC, at most 64 MiB; waits."""
@@ -396,7 +486,7 @@ class Stream:
             self.flush()
             staging.map(size)
         result = np.empty(size, np.uint8)
-        self._finish(_Transfer(staging, size, [(result, 0, size)], False))
+        self._finish(_Transfer(staging, size, [(result, 0, size)], []))
         return result
 
     def wait(self) -> None:
@@ -406,11 +496,12 @@ class Stream:
     def idle(self) -> None:
         """As `wait`, but leaves a kernel's report for the next read."""
         with self.lock:
-            dirty, self.faults_dirty = self.faults_dirty, False
+            transfer = self._begin([], ask=False)
             try:
-                self.download([])
-            finally:
-                self.faults_dirty = self.faults_dirty or dirty
+                self._finish(transfer)
+            except BaseException:
+                self.staging.abandon(transfer.staging)
+                raise
 
 
 def _names(operations: list[str]) -> str:

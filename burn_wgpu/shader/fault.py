@@ -1,6 +1,7 @@
 """Data faults that a kernel can only report: an index out of range, a division by zero.
 
-A kernel stores (code, index, size) once in the device's fault words (`lib/fault.wgsl`); the next read raises.
+A kernel stores (code, index, size, high half of the index) once in the device's fault words (`lib/fault.wgsl`); the
+next read raises.
 A code names the kind and the operation; codes are given out per process.
 """
 
@@ -19,7 +20,7 @@ _lock = threading.Lock()
 
 
 def code(kind: str, operation: str) -> int:
-    """The number (from 1) of a kind ("index" or "division") in an operation."""
+    """The number (from 1) of a kind ("index", "unsigned index" or "division") in an operation."""
     key = (kind, operation)
     found = _codes.get(key)
     if found is None:
@@ -31,12 +32,14 @@ def code(kind: str, operation: str) -> int:
     return found
 
 
-def error(number: int, index: int, size: int) -> BurnError:
-    """The exception for what a kernel stored; index is the bits of an i32."""
+def error(number: int, index: int, size: int, high: int) -> BurnError:
+    """The exception for what a kernel stored; high and index are the halves of a 64-bit index."""
     kind, operation = _names[number] if number < len(_names) else ("index", "unknown operation")
     if kind == "division":
         return DivisionByZero(f"{operation}: an integer divisor is 0; the result of that element is undefined")
-    signed = index - (1 << 32) if index >= 1 << 31 else index
+    signed = (high << 32) + index
+    if kind == "index" and high >= 1 << 31:
+        signed -= 1 << 64
     return IndexOutOfRange(
         f"{operation}: index {signed} is out of range for an axis of size {size}; indices lie in [0, {size})"
     )

@@ -6,6 +6,7 @@ may be decided after the operation was called: fusion holds plans back, capture 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -95,15 +96,42 @@ class Plan:
 def fold(groups: int, device: Capability) -> Grid:
     """A one-dimensional count of workgroups as (x, y, 1) within the limit; shaders compute x + y · groups_x.
 
-    Groups beyond the count exist when the last row is not full: the shader guards its stores.
+    Groups beyond the count exist when the last row is not full: the shader guards its stores. More than the limit's
+    square leave y beyond it, which `check` refuses: a plan must exist for its outputs to be refused by their size.
     """
     limit = device.max_groups
     if groups <= limit:
         return (groups, 1, 1)
     rows = -(-groups // limit)
-    if rows > limit:
-        raise UnsupportedError(f"dispatch: {groups} workgroups exceed what {limit} × {limit} of the adapter can hold")
     return (-(-groups // rows), rows, 1)
+
+
+MOST = (1 << 32) - 1
+"""What a kernel can count: positions and sizes are 32 bits wide."""
+
+
+def countable(operation: str, count: int, what: str, remedy: str, device: Capability) -> None:
+    """Raises UnsupportedError for a count beyond 32 bits, as views of an expanded tensor can have without memory."""
+    if count > MOST:
+        raise UnsupportedError(
+            f"{operation}: {count:,} {what}; {device.adapter} counts up to {MOST:,} of them; {remedy}"
+        )
+
+
+def check_outputs(plan: Plan, device: Capability) -> None:
+    """Raises UnsupportedError for a result with more elements than a kernel can count."""
+    for out in plan.outputs:
+        countable(plan.operation, out.layout.size, "elements of one result", "make it in slices", device)
+
+
+def check_operands(plan: Plan, layouts: Iterable[Layout], device: Capability) -> None:
+    """Raises UnsupportedError for an operand that is longer along an axis than a kernel can count: what each plan would
+    have to ask of every size it hands to a shader. Empty operands have nothing to count."""
+    for layout in layouts:
+        if layout.shape and layout.size:
+            longest = max(layout.shape)
+            what = f"elements along axis {layout.shape.index(longest)} of an operand"
+            countable(plan.operation, longest, what, "work on slices of it", device)
 
 
 def check(plan: Plan, device: Capability) -> None:

@@ -315,6 +315,38 @@ def test_a_forked_child_is_told_instead_of_hanging(script) -> None:
 
 
 @pytest.mark.parametrize("portable", ["0", "1"])
+def test_a_forked_child_exits_with_its_own_status(script, portable: str) -> None:
+    """Neither wgpu's destructors nor the driver's exit handlers may wait for threads that the child lacks."""
+    run = script(
+        """
+        import atexit, os, sys, warnings
+        warnings.simplefilter("ignore")
+        x = make([1, 2]); y = b.float_add(x, x); z = read(b.float_exp(y)); w = b.float_exp(x)
+        child = os.fork()
+        if child == 0:
+            atexit.register(print, "bye", end=" ")
+            del y
+            sys.exit(7)
+        _, status = os.waitpid(child, 0)
+        print(os.waitstatus_to_exitcode(status), read(y).tolist(), "%.3f" % read(w)[0])
+        """,
+        BURN_WGPU_PORTABLE=portable,
+    )
+    assert (run.returncode, run.stdout) == (0, "bye 7 [2.0, 4.0] 2.718\n"), run.stderr
+
+
+def test_the_environment_is_as_before_after_the_adapters_were_listed(script) -> None:
+    run = script("""
+        import os
+        os.environ.pop("XDG_RUNTIME_DIR", None)
+        before = dict(os.environ)
+        read(make([1]))
+        print(dict(os.environ) == before)
+    """)
+    assert (run.returncode, run.stdout) == (0, "True\n"), run.stderr
+
+
+@pytest.mark.parametrize("portable", ["0", "1"])
 def test_the_interpreter_ends_cleanly_with_work_pending(script, portable: str) -> None:
     run = script(
         """

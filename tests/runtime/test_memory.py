@@ -30,12 +30,16 @@ def test_size_classes_are_monotonic(a: int, b: int) -> None:
 
 
 def test_the_budget_of_the_environment_must_be_a_number(monkeypatch) -> None:
-    monkeypatch.setenv("BURN_WGPU_MEMORY_BUDGET", "2 GB")
-    with pytest.raises(ArgumentError) as error:
-        memory._budget(False)
-    assert str(error.value) == "BURN_WGPU_MEMORY_BUDGET: '2 GB' is not a number of bytes; give an integer"
-    monkeypatch.setenv("BURN_WGPU_MEMORY_BUDGET", "4096")
-    assert memory._budget(False) == 4096
+    for text in ("2 GB", "-1", "0", "0G", "1.5G", "٣"):
+        monkeypatch.setenv("BURN_WGPU_MEMORY_BUDGET", text)
+        with pytest.raises(ArgumentError) as error:
+            memory._budget(False)
+        assert str(error.value) == (
+            f"BURN_WGPU_MEMORY_BUDGET: '{text}' is not a number of bytes from 1 on; write 2000000000, 512M or 2G"
+        )
+    for text, size in (("4096", 4096), ("3k", 3072), ("512M", 512 << 20), (" 2G ", 2 << 30)):
+        monkeypatch.setenv("BURN_WGPU_MEMORY_BUDGET", text)
+        assert memory._budget(False) == size
 
 
 @pytest.mark.gpu

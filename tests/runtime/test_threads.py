@@ -76,7 +76,7 @@ def test_threads_that_open_the_device_get_the_same_one() -> None:
 
 
 def test_faults_of_threads_are_not_lost(bench) -> None:
-    """Each thread's out-of-range index reaches some read; none is wiped out by another's."""
+    """Each thread's out-of-range index is raised where its own result is read, whoever saw a report first."""
     from burn_wgpu.std import dtype as dt
     from burn_wgpu.std.data import TensorData
     from burn_wgpu.std.errors import IndexOutOfRange
@@ -94,7 +94,7 @@ def test_faults_of_threads_are_not_lost(bench) -> None:
 
     assert work(0) is True
     with ThreadPoolExecutor(4) as threads:
-        assert any(threads.map(work, range(8)))
+        assert all(threads.map(work, range(40)))
     np.testing.assert_array_equal(bench.read(x), np.arange(5, dtype=np.float32))
 
 

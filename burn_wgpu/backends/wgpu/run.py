@@ -6,8 +6,9 @@ from collections.abc import Callable, Hashable
 
 from burn_wgpu.backends.wgpu.tensor import WgpuDevice, WgpuTensor
 from burn_wgpu.kernel.movement import contiguous_plan
+from burn_wgpu.runtime.client import Task
 from burn_wgpu.shader.capability import Capability
-from burn_wgpu.shader.launch import Plan
+from burn_wgpu.shader.launch import Plan, check_operands
 
 
 def run(
@@ -23,7 +24,7 @@ def run(
     """
     task = device.plans.get(key)
     if task is None:
-        task = device.remember(key, device.client.task(make(device.capability)))
+        task = device.remember(key, _task(device, make(device.capability), inputs))
     leases = device.run(task, tuple([t.lease for t in inputs]), scalars)
     return [WgpuTensor(lease, out.layout, out.dtype, device) for lease, out in zip(leases, task.outputs, strict=True)]
 
@@ -38,10 +39,18 @@ def run1(
     """`run` for an operation with one output."""
     task = device.plans.get(key)
     if task is None:
-        task = device.remember(key, device.client.task(make(device.capability)))
+        task = device.remember(key, _task(device, make(device.capability), inputs))
     lease = device.run(task, tuple([t.lease for t in inputs]), scalars)[0]
     out = task.outputs[0]
     return WgpuTensor(lease, out.layout, out.dtype, device)
+
+
+def _task(device: WgpuDevice, plan: Plan, inputs: tuple[WgpuTensor, ...]) -> Task:
+    """Compiles a plan for these operands."""
+    client = device.client
+    client.check_outputs(plan)
+    check_operands(plan, [t.layout for t in inputs], device.capability)
+    return client.task(plan)
 
 
 def contiguous(tensor: WgpuTensor) -> WgpuTensor:

@@ -308,7 +308,7 @@ def _calls() -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", sorted(_calls()))
 @pytest.mark.parametrize("wrong", [4, -1])
-def test_an_index_outside_is_raised_at_the_next_read_and_nothing_else_happens(
+def test_an_index_outside_is_raised_at_the_next_read_and_at_each_of_its_results(
     name: str, wrong: int, device: WgpuDevice
 ) -> None:
     x, before = up(X, dt.F32, device), up(X + 1, dt.F32, device)
@@ -318,39 +318,36 @@ def test_an_index_outside_is_raised_at_the_next_read_and_nothing_else_happens(
     with pytest.raises(IndexOutOfRange) as raised:
         down(before)
     assert str(raised.value) == message
-    # The device goes on: the fault is told once, other tensors hold what they should, the wrong index read 0.
+    # The device goes on, and other tensors hold what they should; what the wrong index gave is never given out.
     assert equal(down(before), X + 1)
     assert equal(down(after), 2 * (X + 1))
-    values = down(found).reshape(-1, 3)
-    if name in ("select", "gather", "gather_nd", "embedding"):
-        assert values.tolist() == [X[2].tolist(), [0, 0, 0]]
-    else:
-        start = np.zeros_like(X) if name == "embedding_backward" else X.copy()
-        start[2] += 1
-        assert equal(values, start)
+    for _ in range(2):
+        with pytest.raises(IndexOutOfRange) as again:
+            down(found)
+        assert str(again.value) == message
+    right = _calls()[name](x, up([2, 0], dt.I32, device))
+    assert np.isfinite(down(right)).all()
 
 
 def test_sorted_writes_report_too(sorted_way: WgpuDevice) -> None:
     found = _calls()["select_assign"](up(X, dt.F32, sorted_way), up([7, 1], dt.I32, sorted_way))
     with pytest.raises(IndexOutOfRange, match=r"^select_assign: index 7 is out of range for an axis of size 4;"):
         B.sync(sorted_way)
-    X1 = X.copy()
-    X1[1] += 1
-    assert equal(down(found), X1)
+    with pytest.raises(IndexOutOfRange, match=r"^select_assign: index 7 "):
+        down(found)
 
 
 @pytest.mark.parametrize(
-    ("kind", "wrong", "shown"),
+    ("kind", "wrong"),
     [
-        (dt.I64, 2**40, 2**31 - 1), (dt.I64, 2**32, 2**31 - 1), (dt.I64, -(2**40), -(2**31)), (dt.I64, -2, -2),
-        (dt.U64, 2**63, 2**31 - 1), (dt.U32, 2**31 + 5, 2**31 - 1), (dt.I8, -1, -1), (dt.U8, 255, 255),
-        (dt.I16, -300, -300), (dt.U16, 65535, 65535),
+        (dt.I64, 2**40), (dt.I64, 2**32), (dt.I64, -(2**40)), (dt.I64, -2), (dt.U64, 2**63), (dt.U32, 2**31 + 5),
+        (dt.I8, -1), (dt.U8, 255), (dt.I16, -300), (dt.U16, 65535),
     ],
     ids=str,
 )  # fmt: skip
-def test_wide_and_narrow_indices_outside(kind: DType, wrong: int, shown: int, device: WgpuDevice) -> None:
+def test_wide_and_narrow_indices_outside(kind: DType, wrong: int, device: WgpuDevice) -> None:
     B.float_select(up(X, dt.F32, device), 0, up(np.array([0, wrong], kind.numpy), kind, device))
-    with pytest.raises(IndexOutOfRange, match=rf"^select: index {shown} is out of range for an axis of size 4;"):
+    with pytest.raises(IndexOutOfRange, match=rf"^select: index {wrong} is out of range for an axis of size 4;"):
         B.sync(device)
 
 
