@@ -5,8 +5,10 @@ from __future__ import annotations
 from burn_wgpu.backends.wgpu.attention_ops import AttentionOps
 from burn_wgpu.backends.wgpu.cast_ops import CastOps
 from burn_wgpu.backends.wgpu.conv_ops import ConvOps
+from burn_wgpu.backends.wgpu.ctc_ops import CtcOps
 from burn_wgpu.backends.wgpu.device_ops import DeviceOps
 from burn_wgpu.backends.wgpu.elementwise import method_for
+from burn_wgpu.backends.wgpu.fold_ops import FoldOps
 from burn_wgpu.backends.wgpu.grid_sample_ops import GridSampleOps
 from burn_wgpu.backends.wgpu.index_ops import IndexOps
 from burn_wgpu.backends.wgpu.matmul_ops import MatmulOps
@@ -28,7 +30,9 @@ class WgpuBackend(  # type: ignore[misc]  # the mixins take this backend's own t
     AttentionOps,
     CastOps,
     ConvOps,
+    CtcOps,
     DeviceOps,
+    FoldOps,
     GridSampleOps,
     IndexOps,
     MatmulOps,
