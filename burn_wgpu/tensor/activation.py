@@ -31,11 +31,13 @@ def hardtanh(tensor: Tensor, min_val: float = -1.0, max_val: float = 1.0, name: 
 
 def tanh(tensor: Tensor) -> Tensor:
     """Hyperbolic tangent."""
+    check.tensor("tanh", tensor, "the tensor")
     return tensor.tanh()
 
 
 def tanhshrink(tensor: Tensor) -> Tensor:
     """x − tanh x."""
+    check.tensor("tanhshrink", tensor, "the tensor")
     return tensor - tensor.tanh()
 
 
@@ -67,6 +69,7 @@ def gelu(tensor: Tensor) -> Tensor:
 
 def gelu_approximate(tensor: Tensor) -> Tensor:
     """x/2 · (1 + tanh(√(2/π) · (x + 0.044715 x³)))."""
+    check.kind("gelu_approximate", tensor, "the tensor", "float")
     inner = (tensor * tensor * 0.044715 + 1.0) * tensor * 0.7978845608028654
     return tensor * 0.5 * (inner.tanh() + 1.0)
 
@@ -177,6 +180,7 @@ def threshold(tensor: Tensor, threshold: float, value: float) -> Tensor:
 
 def glu(tensor: Tensor, dim: int = -1) -> Tensor:
     """a · sigmoid(b), where a and b are the halves of an axis of even size."""
+    check.kind("glu", tensor, "the tensor", "float")
     axis = check.dim("glu", dim, tensor.rank)
     size = tensor.shape[axis]
     if size % 2:
@@ -187,6 +191,7 @@ def glu(tensor: Tensor, dim: int = -1) -> Tensor:
 
 def softsign(tensor: Tensor) -> Tensor:
     """x / (1 + |x|)."""
+    check.kind("softsign", tensor, "the tensor", "float")
     return tensor / (tensor.abs() + 1.0)
 
 
@@ -208,7 +213,11 @@ def shrink(tensor: Tensor, lambda_: float = 0.5, bias: float = 0.0) -> Tensor:
 
 
 def _native(tensor: Tensor, name: str, *args: Any) -> Tensor:
-    ops = tensor._ops
+    try:
+        ops = tensor._ops
+    except AttributeError:
+        check.tensor(name, tensor, "the tensor")
+        raise
     if ops.kind != "float":
         check.kind(name, tensor, "the tensor", "float")
     if ops.quantized:

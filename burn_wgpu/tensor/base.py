@@ -196,7 +196,8 @@ class Base:
 
     def squeeze_dims(self: Tensor, dims: Sequence[int]) -> Tensor:
         """Without the listed axes, whose sizes must be 1; an empty list removes every axis of size 1."""
-        if not len(dims):
+        dims = check.integers("squeeze_dims", (dims,), "dims")
+        if not dims:
             return self.squeeze()
         return _squeeze("squeeze_dims", self, tuple({check.dim("squeeze_dims", d, self.rank) for d in dims}))
 
@@ -216,6 +217,7 @@ class Base:
 
     def unsqueeze_dims(self: Tensor, axes: Sequence[int]) -> Tensor:
         """New axes of size 1 at these positions of the result; a position listed twice gets two axes in a row."""
+        axes = check.integers("unsqueeze_dims", (axes,), "axes")
         new = self.rank + len(axes)
         positions: list[int] = []
         for at in sorted(check.dim("unsqueeze_dims", a, new, "axis") for a in axes):

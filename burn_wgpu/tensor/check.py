@@ -61,6 +61,7 @@ def operands(name: str, lhs: Tensor, rhs: Tensor) -> None:
 
 
 def same_device(name: str, *tensors: Tensor) -> None:
+    tensor(name, tensors[0], "operand 0")
     first = tensors[0].device
     for i, other in enumerate(tensors[1:], 1):
         tensor(name, other, f"operand {i}")
@@ -185,7 +186,7 @@ def exact_rank(name: str, value: Tensor, wanted: int, what: str) -> None:
 
 def integers(name: str, values: Sequence[Any], what: str = "shape") -> tuple[int, ...]:
     """Ints given as f(2, 3), f((2, 3)) or f([2, 3])."""
-    if len(values) == 1 and (not hasattr(values[0], "__index__") or getattr(values[0], "ndim", 0)):
+    if len(values) == 1 and (not hasattr(values[0], "__index__") or getattr(values[0], "ndim", 0) > 0):
         values = values[0]
     try:
         return tuple(operator.index(v) for v in values)
@@ -359,6 +360,8 @@ def host_indices(name: str, values: np.ndarray, size: int) -> None:
 
 
 def not_empty(name: str, tensors: Sequence[Tensor]) -> None:
+    if not isinstance(tensors, (list, tuple)):
+        raise DTypeError(f"{name}: the tensors are of type {type(tensors).__name__}; they must be a list of tensors")
     if not tensors:
         raise ArgumentError(f"{name}: the list of tensors is empty; it needs at least one")
 
@@ -400,6 +403,14 @@ def sizes(name: str, values: Sequence[int], count: int, what: str) -> tuple[int,
     if len(found) != count or any(n < 1 for n in found):
         raise ArgumentError(f"{name}: {what} is {list(found)}; it must be {count} numbers of at least 1")
     return found
+
+
+def options(name: str, value: object, *fields: str) -> None:
+    """The options are a record with these fields."""
+    if not all(hasattr(value, field) for field in fields):
+        raise DTypeError(
+            f"{name}: the options are {_shown(value)}; they must be one of the records of burn_wgpu.contract.options"
+        )
 
 
 def spatial(name: str, n: int, **fields: tuple[Any, ...]) -> None:

@@ -51,7 +51,7 @@ def resolve(name: str, device: Device, dtype: DTypeLike | None, kind: Kind) -> t
 
     Raises UnsupportedDType for a dtype that the device cannot store.
     """
-    if dtype is None or (not isinstance(dtype, DType) and dtype in _KINDS):
+    if dtype is None or (isinstance(dtype, (type, str)) and dtype in _KINDS):
         kind = kind if dtype is None else _KINDS[dtype]
         settings = device.settings
         return kind, {"float": settings.float_dtype, "int": settings.int_dtype, "bool": settings.bool_dtype}[kind]

@@ -40,6 +40,8 @@ class Equation:
 
 def parse(equation: str) -> Equation:
     """The equation as labels. Raises ArgumentError that says what is wrong at which offset."""
+    if not isinstance(equation, str):
+        raise DTypeError(f"einsum: the equation is of type {type(equation).__name__}; it must be a str")
     left, arrow, right = equation.partition("->")
     inputs, at = [], 0
     for part in left.split(","):

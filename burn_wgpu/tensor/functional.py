@@ -72,6 +72,7 @@ class BatchNormTrain(NamedTuple):
 
 def batch_norm(x: Tensor, gamma: Tensor, beta: Tensor, mean: Tensor, variance: Tensor, eps: float = 1e-5) -> Tensor:
     """(x − mean) / √(variance + eps) · gamma + beta per channel: x [N, C, ..], the others [C] → x's shape."""
+    check.tensor("batch_norm", x, "x")
     check.rank("batch_norm", x.shape, 2, "x")
     check.together("batch_norm", x, gamma=gamma, beta=beta)
     check.same_device("batch_norm", x, mean, variance)
@@ -83,6 +84,7 @@ def batch_norm(x: Tensor, gamma: Tensor, beta: Tensor, mean: Tensor, variance: T
 
 def batch_norm_train(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-5) -> BatchNormTrain:
     """Batch norm with x's own statistics, which are returned: x [N, C, ..], gamma and beta [C]."""
+    check.tensor("batch_norm_train", x, "x")
     check.rank("batch_norm_train", x.shape, 2, "x")
     check.together("batch_norm_train", x, gamma=gamma, beta=beta)
     for what, t in (("gamma", gamma), ("beta", beta)):
@@ -94,6 +96,8 @@ def batch_norm_train(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-5) 
 
 def layer_norm(x: Tensor, gamma: Tensor, beta: Tensor | None = None, eps: float = 1e-5) -> Tensor:
     """(x − mean) / √(variance + eps) · gamma (+ beta) over the last axis: x [.., D], gamma and beta [D]."""
+    check.tensor("layer_norm", x, "x")
+    check.tensor("layer_norm", gamma, "gamma")
     check.rank("layer_norm", x.shape, 1, "x")
     check.together("layer_norm", x, gamma=gamma, beta=beta)
     for what, t in (("gamma", gamma), ("beta", beta)):
@@ -120,6 +124,7 @@ def embedding(weights: Tensor, indices: Tensor) -> Tensor:
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """x · weight (+ bias): x [.., Din], weight [Din, Dout], bias [Dout] → [.., Dout]."""
+    check.tensor("linear", x, "x")
     check.rank("linear", x.shape, 1, "x")
     check.exact_rank("linear", weight, 2, "weight")
     x = x.dequantize()
@@ -224,6 +229,9 @@ def deform_conv2d(
 def conv2d_weight_backward(x: Tensor, weight: Tensor, output_grad: Tensor, options: ConvOptions) -> Tensor:
     """The gradient of conv2d's weight, in its shape."""
     check.together("conv2d_weight_backward", x, weight=weight, output_grad=output_grad)
+    check.options("conv2d_weight_backward", options, "stride", "padding", "dilation", "groups")
+    check.tensor("conv2d_weight_backward", weight, "weight")
+    check.tensor("conv2d_weight_backward", output_grad, "output_grad")
     args = (x.primitive, weight.primitive, output_grad.primitive, options)
     return wrap(x._ops.backend.conv2d_weight_backward(*args), x._ops)
 
@@ -318,6 +326,7 @@ def ctc_loss(
 
 def cross_entropy_with_logits(logits: Tensor, target_probs: Tensor) -> Tensor:
     """−mean(Σ log_softmax(logits) · target_probs over the last axis) → [1]."""
+    check.tensor("cross_entropy_with_logits", logits, "logits")
     check.rank("cross_entropy_with_logits", logits.shape, 1, "logits")
     check.operands("cross_entropy_with_logits", logits, target_probs)
     check.same_shape("cross_entropy_with_logits", logits.shape, target_probs.shape, "target_probs")

@@ -120,6 +120,8 @@ def from_torch(value: torch.Tensor, device: DeviceLike = None, dtype: DTypeLike 
     """A PyTorch tensor's values; its dtype is kept unless another is given."""
     import torch
 
+    if not isinstance(value, torch.Tensor):
+        raise DTypeError(f"from_torch: the value is of type {type(value).__name__}; it must be a torch.Tensor")
     host = value.detach().cpu().contiguous()
     if host.dtype == torch.bfloat16:
         data = TensorData(host.view(torch.int16).numpy().view(np.uint16), BF16)

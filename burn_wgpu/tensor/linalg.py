@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 def diag(tensor: Tensor) -> Tensor:
     """The diagonal of the last two axes: [.., r, c] → [.., min(r, c)]."""
+    check.tensor("diag", tensor, "the tensor")
     check.rank("diag", tensor.shape, 2)
     *lead, rows, columns = tensor.shape
     k = min(rows, columns)
@@ -37,12 +38,14 @@ def diag(tensor: Tensor) -> Tensor:
 
 def trace(tensor: Tensor) -> Tensor:
     """The sum of the diagonal of the last two axes: [.., r, c] → [.., 1]."""
+    check.tensor("trace", tensor, "the tensor")
     check.rank("trace", tensor.shape, 2)
     return diag(tensor).sum_dim(-1)
 
 
 def matvec(matrix: Tensor, vector: Tensor) -> Tensor:
     """matrix [.., m, n] · vector [.., n] → [.., m]; leading axes broadcast."""
+    check.operands("matvec", matrix, vector)
     check.rank("matvec", matrix.shape, 2, "the matrix")
     if vector.rank != matrix.rank - 1 or vector.shape[-1] != matrix.shape[-1]:
         raise ShapeError(
@@ -59,6 +62,7 @@ def outer(lhs: Tensor, rhs: Tensor) -> Tensor:
 
 def outer_dim(lhs: Tensor, rhs: Tensor, dim: int) -> Tensor:
     """Every product of elements along an axis: [.., m, ..] and [.., n, ..] → [.., m, n, ..]."""
+    check.operands("outer", lhs, rhs)
     check.rank("outer", lhs.shape, 1, "lhs")
     if lhs.rank != rhs.rank:
         raise ShapeError(f"outer: lhs {list(lhs.shape)} and rhs {list(rhs.shape)} must have the same rank")
@@ -109,7 +113,7 @@ class Norm:
 
     @staticmethod
     def of(value: Norm | float) -> Norm:
-        return value if isinstance(value, Norm) else Norm(float(value))
+        return value if isinstance(value, Norm) else Norm(float(check.number("norm", value, "the exponent")))
 
     @staticmethod
     def Lp(p: float) -> Norm:
@@ -209,7 +213,7 @@ def vector_normalize(tensor: Tensor, norm: Norm | float = 2, dim: int = -1, eps:
 
 def _norm(name: str, tensor: Tensor, p: float, dims: Sequence[int]) -> Tensor:
     check.kind(name, tensor, "the tensor", "float")
-    axes = check.dims(name, dims, tensor.rank)
+    p, axes = check.number(name, p, "the exponent"), check.dims(name, dims, tensor.rank)
     if p == 0:
         return tensor.not_equal(0.0).cast(tensor.dtype).sum_dims(axes)
     if p == inf:

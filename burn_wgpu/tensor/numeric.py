@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -563,7 +563,7 @@ class Numeric:
         mode: a number, `PadMode`, "constant", "reflect" (pads below the axis' size) or "edge" (axis not empty).
         """
         pairs: list[tuple[int, int]]
-        values: Any = list(padding)
+        values: Any = list(padding) if isinstance(padding, Iterable) else [padding]
         if len(values) == 4 and all(hasattr(v, "__index__") for v in values):
             left, right, top, bottom = values
             values = [(top, bottom), (left, right)]

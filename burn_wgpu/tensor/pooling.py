@@ -114,6 +114,7 @@ def _pool_checks(name: str, x: Tensor, options: Any, spatial: int) -> tuple[int,
     """The output sizes; raises when x or the options do not fit."""
     check.kind(name, x, "x", "float")
     check.exact_rank(name, x, spatial + 2, "x")
+    check.options(name, options, "kernel_size", "stride", "padding", "dilation")
     check.spatial(name, spatial, kernel_size=options.kernel_size)
     sizes = []
     entries = zip(x.shape[2:], options.kernel_size, options.stride, options.padding, options.dilation, strict=True)

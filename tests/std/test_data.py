@@ -24,7 +24,7 @@ def test_dtypes_are_found_by_name_and_by_numpy() -> None:
         assert pickle.loads(pickle.dumps(kind)) is kind
         assert kind.numpy.itemsize == kind.size_bytes
     assert dt.dtype("float32") is dt.dtype(np.float32) is dt.F32
-    assert dt.dtype(">i4") is dt.I32 and dt.dtype(bool) is dt.BOOL and dt.dtype(int) is dt.I64
+    assert dt.dtype(np.dtype(">i4")) is dt.I32 and dt.dtype(bool) is dt.BOOL and dt.dtype(int) is dt.I64
     for bad in ("complex64", "f33", object()):
         with pytest.raises(DTypeError, match="is not a dtype. Known: f64, f32"):
             dt.dtype(bad)
