@@ -66,7 +66,7 @@ def _axes(layout: Layout, padding: Sequence[tuple[int, int]]) -> list[tuple[int,
 
 
 def _source(numbers: Numbers, axes: Sequence[tuple[int, int, int, int]], mode: str, value: str) -> str:
-    """WGSL of `padded4(first, last)`. Coordinates are below 2^31, so a signed one holds a place before the axis."""
+    """WGSL of `padded4(first, last)`: the elements of four outputs."""
     lines = ["    var left = i;", "    var place = params.x_at;"]
     if mode == "constant":
         lines.append("    var outside = false;")
@@ -87,8 +87,8 @@ def _source(numbers: Numbers, axes: Sequence[tuple[int, int, int, int]], mode: s
             elif mode == "edge":
                 lines.append(f"    let c{axis} = min(max({along}, {lead}) - {lead}, {count} - 1u);")
             else:
-                lines.append(f"    let a{axis} = u32(abs(i32({along}) - i32({lead})));")
-                lines.append(f"    let c{axis} = min(a{axis}, 2u * ({count} - 1u) - a{axis});")
+                lines.append(f"    let a{axis} = select({lead} - {along}, {along} - {lead}, {along} >= {lead});")
+                lines.append(f"    let c{axis} = select(a{axis}, 2u * ({count} - 1u) - a{axis}, a{axis} >= {count});")
             along = f"c{axis}"
         lines.append(f"    place += {along} * {numbers.add(f's{axis}', stride)};")
     if mode == "constant":
@@ -109,4 +109,4 @@ def variants(device: Capability) -> Iterator[Plan]:
         for mode in ("constant", "reflect", "edge"):
             yield pad_plan(dense, ((0, 0), (0, 0), (1, 2), (2, 1)), mode, dtype, device)
             yield pad_plan(view, ((1, 0), (0, 2), (0, 0), (2, 2)), mode, dtype, device)
-    yield pad_plan(Layout.dense((2,) * 16), ((1, 1),) * 16, "constant", dt.F32, device)
+    yield pad_plan(Layout.dense((1,) * 16), ((0, 1),) * 16, "constant", dt.F32, device)
