@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 from burn_wgpu.runtime import provider
-from burn_wgpu.runtime.params import SLOT
 from burn_wgpu.shader.capability import Capability
 from burn_wgpu.shader.compose import compose
 from burn_wgpu.shader.launch import KernelKey
@@ -116,6 +115,3 @@ class PipelineCache:
         descriptor.nextInChain = ffi.cast("WGPUChainedStruct *", source)
         handle = libf.wgpuDeviceCreateShaderModuleTrusted(self.device._internal, descriptor, 0)
         return GPUShaderModule("", handle, self.device)
-
-
-UNIFORM_BINDING = SLOT
