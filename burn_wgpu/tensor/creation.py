@@ -21,7 +21,7 @@ from burn_wgpu.std.data import TensorData
 from burn_wgpu.std.distribution import Distribution
 from burn_wgpu.std.dtype import I64, DType
 from burn_wgpu.std.dtype import dtype as as_dtype
-from burn_wgpu.std.errors import ArgumentError, DTypeError, ShapeError
+from burn_wgpu.std.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
 from burn_wgpu.std.layout import Shape
 from burn_wgpu.tensor import check
 from burn_wgpu.tensor.core import Core, Number, from_host, wrap
@@ -313,7 +313,10 @@ def room(name: str, shape: Shape, device: Device, dtype: DType) -> None:
                 f"{name}: shape {list(shape)} of {dtype} needs {prod(shape) * dtype.size_bytes} bytes; "
                 f"the reference makes tensors of less than {_LARGE} bytes"
             )
-        ops.empty(shape, ops.handle, dtype)  # lets the device say what it thinks of the size
+        try:
+            ops.empty(shape, ops.handle, dtype)  # lets the device say what it thinks of the size
+        except UnsupportedError as error:
+            raise UnsupportedError(f"{name}: {str(error).removeprefix('empty: ')}") from None
 
 
 _LARGE = 1 << 31

@@ -226,7 +226,10 @@ class Numeric:
             )
         return wrap(self._ops.clamp(self.primitive, low, high), self._ops)
 
-    clip = clamp
+    def clip(self: Tensor, min: float | None = None, max: float | None = None, out: None = None) -> Tensor:
+        """`clamp`, as NumPy calls it."""
+        numpy_way("clip", None, False, None, None, out)
+        return self.clamp(min, max)
 
     def clamp_min(self: Tensor, min: float) -> Tensor:
         """max(x, min); NaN on either side gives NaN."""
@@ -650,6 +653,8 @@ def _power(base: Tensor, exponent: Operand) -> Tensor:
         return NotImplemented  # type: ignore[no-any-return]
     if isinstance(found, (int, float)):
         if ops.kind == "int":
+            if type(found) is float and found.is_integer():
+                found = int(found)
             if not isinstance(found, int):
                 raise DTypeError(
                     f"pow: an int tensor ({base.dtype}) to the power of {found!r}; the exponent must be an int. "
@@ -764,6 +769,9 @@ def _arg(tensor: Tensor, name: str, dim: int | None, keepdim: bool) -> Tensor:
 
 def _pair(lhs: Tensor, value: Operand, name: str, lose: str) -> Tensor:
     """The value where lhs loses against it or it is NaN, else lhs (which may be NaN)."""
+    if lhs.kind == "int":
+        found = operand(name, value, lhs)
+        value = check.operation_scalar(name, found, lhs.dtype) if isinstance(found, (int, float)) else value
     rhs = as_tensor(name, value, lhs, "the right operand")
     check.operands(name, lhs, rhs)
     shape = check.broadcast(name, lhs.shape, rhs.shape)

@@ -103,6 +103,9 @@ def test_ints_compute_with_integers_only(device: Device) -> None:
                  lambda: x * np.float32(0.5), lambda: 0.5**x):  # fmt: skip
         with pytest.raises(DTypeError, match=r"i32.*Convert the tensor with \.float\(\)"):
             call()
+    assert (x**2.0).tolist() == [16, 36] and x.maximum(5.0).tolist() == [5, 6]
+    with pytest.raises(DTypeError, match=r"maximum: a tensor of i32 and the number 5\.5"):
+        x.maximum(5.5)
     assert (x * 2.0).tolist() == [8, 12] and (x / np.float64(2)).tolist() == [2, 3] and (2.0 - x).tolist() == [-2, -4]
     assert (x + 2**32).tolist() == [4, 6] and (x * (2**32 + 1)).tolist() == [4, 6]
     for call in (lambda: x // 2**40, lambda: x / 2**40, lambda: x % 2**40, lambda: 2**40 // x, lambda: 2**40 / x):
