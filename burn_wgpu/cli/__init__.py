@@ -33,6 +33,10 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("burn-wgpu: interrupted", file=sys.stderr)
         return 130
+    except MemoryError as error:
+        text = one_line(str(error)).rstrip(".")
+        print(f"burn-wgpu {args.command}: the host's memory does not suffice ({text or 'allocation'})", file=sys.stderr)
+        return 1
     except (BurnError, OSError) as error:
         text = one_line(str(error)).removeprefix(f"{args.command}: ")  # of an operation with the command's name
         print(f"burn-wgpu {args.command}: {text}", file=sys.stderr)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from typing import Any
 
+from burn_wgpu.std.dtype import BF16, F16, F32
 from burn_wgpu.std.dtype import dtype as dtype_of
 from burn_wgpu.std.errors import ArgumentError
 
@@ -30,9 +32,14 @@ def run(args: argparse.Namespace) -> int:
     if args.size is not None and args.size < 1:
         raise ArgumentError(f"bench: --size is {args.size}; it must be at least 1")
     kind = dtype_of(args.dtype)
-    if not kind.is_float:
-        raise ArgumentError(f"bench: --dtype is {args.dtype}; the cases are for float dtypes")
+    if kind not in (F32, F16, BF16):
+        raise ArgumentError(f"bench: --dtype is {args.dtype}; the cases are for f32, f16 and bf16")
     chosen = bench.choose(args.names)
+    if args.plot:
+        _pyplot()  # what is missing for the picture must be told before minutes of measuring
+        folder = os.path.dirname(os.path.abspath(args.plot))
+        if not os.path.isdir(folder):
+            raise ArgumentError(f"bench: --plot is {args.plot!r}, but there is no folder {folder!r}; make it first")
     device = Device(args.device) if args.device else Device()
     context = bench.Context(device.backend, device.handle)
     found = bench.ceilings(context)
@@ -60,13 +67,13 @@ def _print(results: list[Any], found: Any, environment: dict[str, Any]) -> None:
     for r in results:
         table.add_row(
             r.name, r.dtype, str(r.size), f"{r.ms:.4g}", f"{100 * r.spread:.1f}", f"{r.gb_s:,.1f}", f"{r.tflop_s:.3g}",
-            f"{100 * r.share:.0f} % of {'copy' if r.bound == 'memory' else 'fma'}", r.clock,
+            f"{100 * r.share:.0f} % of {'copy' if r.bound == 'memory' else 'fma'}{' (noisy)' if r.noisy else ''}",
+            r.clock,
         )  # fmt: skip
     console.print(table)
 
 
-def roofline(results: list[Any], found: Any, path: str) -> None:
-    """Operations per byte against TFLOP/s, under the two ceilings. Raises ArgumentError without matplotlib."""
+def _pyplot() -> Any:
     try:
         import matplotlib
 
@@ -74,6 +81,12 @@ def roofline(results: list[Any], found: Any, path: str) -> None:
         from matplotlib import pyplot
     except ImportError:
         raise ArgumentError("bench: --plot needs matplotlib; pip install 'burn-wgpu[plot]'") from None
+    return pyplot
+
+
+def roofline(results: list[Any], found: Any, path: str) -> None:
+    """Operations per byte against TFLOP/s, under the two ceilings. Raises ArgumentError without matplotlib."""
+    pyplot = _pyplot()
     figure, axes = pyplot.subplots(figsize=(8, 5))
     intensities = [2.0**k for k in range(-6, 13)]
     roof = [min(found.tflop_s, x * found.gb_s / 1e3) for x in intensities]

@@ -38,6 +38,7 @@ class Client:
         self.params = ParamStore(self.device)
         self.pipelines = PipelineCache(self.device, capability)
         self.stream = Stream(self.device, self.pool, self.params, capability.adapter)
+        self.stream.software = capability.software
         self.pool.on_drop = self._forget
         self.groups: dict[tuple[int, ...], Any] = {}
         self.groups_created = 0

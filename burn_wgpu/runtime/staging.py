@@ -123,6 +123,25 @@ class StagingRing:
         if self.pending:
             self.pending = [s for s in self.pending if not (s.promise is None and s.done)]
 
+    def calm(self, lost: Callable[[], BaseException | None], submissions: Callable[[], int]) -> None:
+        """Until the device has run what was submitted, or another thread submits more. For an adapter whose submissions
+        wait in the driver for the ones before them, where no Ctrl-C arrives; here it does."""
+        native = provider.raw()
+        if native is None:
+            return
+        poll, device, null = native.lib.wgpuDevicePoll, self.device._internal, native.ffi.NULL
+        start, before = time.perf_counter(), submissions()
+        while submissions() == before:
+            with self.lock:
+                if poll(device, 0, null) & 0xFF:  # the queue is empty; only the lowest byte of the answer is defined
+                    return
+            waited = time.perf_counter() - start
+            if waited > _SPIN_S:
+                error = lost()
+                if error is not None:
+                    raise error
+                time.sleep(min(waited / 16, _PAUSE_S))
+
     def wait(self, staging: Staging, lost: Callable[[], BaseException | None]) -> None:
         """Until the mapping arrived. Looks without blocking in the driver, so that Ctrl-C works and other threads can
         submit (a blocking poll of wgpu 29 holds up submissions, and on Metal it can hang)."""

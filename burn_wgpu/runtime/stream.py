@@ -106,6 +106,7 @@ class Stream:
         self.staging = StagingRing(device, self.lock, adapter)
         self.staging.put(self.staging.get(FAULT_BYTES))  # so that waiting under memory pressure needs no new buffer
         self.faults = device.create_buffer(size=256, usage=STORAGE | COPY_SRC | COPY_DST)
+        self.software = False  # a submission waits in the driver for the one before it
         self.watch = False  # a batch failed, a fault was reported or may have been: `Task.run` must look at its inputs
         self._faulty = False
         self._window: Window | None = None  # of the flagged tasks recorded since the last read began
@@ -397,6 +398,8 @@ class Stream:
         waiting: deque[_Transfer] = deque()
         try:
             for pieces in _pieces(requests, results):
+                if self.software:
+                    self.staging.calm(self.lost_error, lambda: self.submissions)
                 waiting.append(self._begin(pieces))
                 if len(waiting) > 1:
                     found = self._finish(waiting[0]) or found

@@ -12,7 +12,7 @@ from burn_wgpu.pack.writer import PackEntry, write_pack
 from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.errors import ArgumentError
 from burn_wgpu.store.file import SUFFIXES, WeightFile
-from burn_wgpu.store.safetensors import SafetensorsReader, pieces, write_safetensors
+from burn_wgpu.store.safetensors import SafetensorsReader, named, pieces, write_safetensors
 
 Progress = Callable[[int], None]
 
@@ -26,16 +26,20 @@ def convert(source: str | os.PathLike[str], target: str | os.PathLike[str], prog
     Raises ArgumentError for other suffixes, for two files of one kind and for one file under two names; FormatError,
     OSError.
     """
-    kinds = tuple(Path(p).suffix for p in (source, target))
+    kinds = tuple(Path(p).suffix.lower() for p in (source, target))
     for path, kind in zip((source, target), kinds, strict=True):
+        if os.path.isdir(path):
+            raise ArgumentError(
+                f"convert: {os.fspath(path)!r} is a folder; name a file that ends in {' or '.join(SUFFIXES)}"
+            )
         if kind not in SUFFIXES:
             raise ArgumentError(f"convert: {os.fspath(path)!r} ends in {kind!r}; known are {' and '.join(SUFFIXES)}")
     if os.path.exists(target) and os.path.samefile(source, target):
         raise ArgumentError(f"convert: {os.fspath(source)!r} and {os.fspath(target)!r} are the same file; name another")
-    if kinds == (".safetensors", ".bpk"):
-        return _to_pack(source, target, progress)
-    if kinds == (".bpk", ".safetensors"):
-        return _to_safetensors(source, target, progress)
+    ways = {(".safetensors", ".bpk"): _to_pack, (".bpk", ".safetensors"): _to_safetensors}
+    if kinds in ways:
+        with named(target):
+            return ways[kinds](source, target, progress)
     raise ArgumentError(f"convert: both files are {kinds[0]}; one must be {SUFFIXES[0]} and the other {SUFFIXES[1]}")
 
 

@@ -28,7 +28,7 @@ AnyModule = TypeVar("AnyModule", bound=Module)
 
 def load_tensors(
     path: str | os.PathLike[str],
-    device: Device,
+    device: Device | str,
     only: Collection[str] | None = None,
     dtype: DTypeLike | None = None,
     progress: Progress | None = None,
@@ -38,11 +38,13 @@ def load_tensors(
     only      names to load; all of them unless given
     dtype     float tensors are cast to it on the device; others keep the file's dtype, bools get the device's
     progress  is told the bytes of each tensor when they are on their way
+    device    a Device, or its text ("wgpu:0", "cpu")
 
     Nothing waits for the device. On "cpu" the tensors are views of the file's memory map, which must not be shortened
     meanwhile. Raises LoadError that lists every name that is missing and every dtype that the device cannot store,
     before anything is loaded; FormatError, OSError.
     """
+    device = Device(device) if isinstance(device, str) else device
     target = _float(dtype)
     with WeightFile(path) as file:
         names = list(file.tensors) if only is None else [n for n in file.tensors if n in only]
@@ -53,6 +55,8 @@ def load_tensors(
         problems += _unsupported([file.tensors[n] for n in names], device, target)
         if problems:
             raise LoadError(f"load {path}: " + ". ".join(problems))
+        for n in names:
+            file.check(n)
         return {n: _tensor(file, n, device, target, progress) for n in names}
 
 
@@ -109,6 +113,8 @@ def load_module(
             )
         if problems:
             raise LoadError(f"load {path}: " + ". ".join(problems))
+        for stored, _ in wanted.values():
+            file.check(stored.name)
         for place, (stored, turn) in wanted.items():
             tensor = _tensor(file, stored.name, params[place].device, target, progress)
             params[place].set(tensor.transpose() if turn else tensor)

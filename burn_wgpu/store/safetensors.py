@@ -15,6 +15,7 @@ import os
 import struct
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from math import prod
 from pathlib import Path
 from types import TracebackType
@@ -233,7 +234,7 @@ def write_safetensors(
             f"safetensors {path}: the header has {len(encoded)} bytes; at most {MAX_HEADER} are read"
         )
     target = Path(path)
-    with _atomic(target) as file:
+    with named(target), _atomic(target) as file:
         file.write(struct.pack("<Q", len(encoded)) + encoded)
         for name, dtype, shape, source in rows:
             left = prod(shape) * dtype.size_bytes
@@ -245,6 +246,17 @@ def write_safetensors(
                 raise SafetensorsError(
                     f"safetensors {path}: the source of tensor {name!r} gave {more} for shape {list(shape)} of {dtype}"
                 )
+
+
+@contextmanager
+def named(path: str | os.PathLike[str]) -> Iterator[None]:
+    """An OSError of a write knows no file name (a full disk): it gets this one."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = os.fspath(path)
+        raise
 
 
 class _atomic:  # noqa: N801 - used as a statement
@@ -264,10 +276,10 @@ class _atomic:  # noqa: N801 - used as a statement
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            if kind is None:
-                self.file.flush()
-                os.fsync(self.file.fileno())
-            self.file.close()
+            with self.file:
+                if kind is None:
+                    self.file.flush()
+                    os.fsync(self.file.fileno())
             if kind is None:
                 mode = self.target.stat().st_mode & 0o777 if self.target.exists() else 0o666 & ~_umask()
                 os.chmod(self.name, mode)

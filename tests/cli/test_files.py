@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import json
 import os
@@ -201,3 +202,47 @@ def test_wrong_usage_exits_with_2(capsys) -> None:
             main(arguments)
         assert caught.value.code == 2
         assert capsys.readouterr().err.startswith("usage: burn-wgpu")
+
+
+def test_inspect_tells_a_safetensors_file_in_any_case(capsys, tmp_path: Path) -> None:
+    path = tmp_path / "X.SAFETENSORS"
+    safetensors.numpy.save_file({"a": np.ones((3, 2), np.float32)}, path, metadata={"k": "v"})
+    status, out, err = call(capsys, "inspect", path)
+    assert (status, err) == (0, "")
+    size = path.stat().st_size
+    assert out.splitlines() == [
+        f"{path}: SafeTensors, {size} bytes", "1 tensors", f"  'a' f32 [3, 2] [{size - 24}, {size})", "metadata",
+        "  'k': 'v'",
+    ]  # fmt: skip
+    assert json.loads(call(capsys, "inspect", "--json", path)[1])["tensors"][0]["shape"] == [3, 2]
+    assert call(capsys, "convert", path, tmp_path / "x.BPK")[0] == 0
+    assert (tmp_path / "x.BPK").read_bytes().startswith(b"NRUB")
+
+
+@pytest.mark.parametrize("kind", ["out", "out.bpk"])
+def test_convert_into_a_folder_says_so(capsys, tmp_path: Path, source: Path, kind: str) -> None:
+    folder = tmp_path / kind
+    folder.mkdir()
+    status, _, err = call(capsys, "convert", source, folder)
+    assert (status, err) == (
+        1, f"burn-wgpu convert: '{folder}' is a folder; name a file that ends in .safetensors or .bpk\n",
+    )  # fmt: skip
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("target", ["out.bpk", "out.safetensors"])
+def test_a_full_disk_names_the_output(
+    capsys, tmp_path: Path, source: Path, pack: Path, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    origin = (
+        source if target == "out.bpk" else write_pack(tmp_path / "y.bpk", [PackEntry("m", BOOL_U8, (1,), None, b"\1")])
+    )
+    monkeypatch.setattr(os, "fsync", full)
+    path = tmp_path / target
+    status, _, err = call(capsys, "convert", origin, path)
+    assert status == 1 and err.count("\n") == 1
+    assert "No space left on device" in err and str(path) in err
+    assert not path.exists()

@@ -33,15 +33,34 @@ def test_info_tells_every_adapter_in_text_and_json(capsys) -> None:
 
 @pytest.mark.gpu
 def test_doctor_is_content_with_a_gpu_and_says_what_a_software_adapter_lacks(capsys) -> None:
-    status = main(["doctor"])
+    assert main(["doctor"]) == 0
     out = capsys.readouterr().out
     hardware = any(a.kind != "cpu" for a in provider.adapters())
-    assert status == (0 if hardware else 1)
-    assert ("FIX adapters: only a software adapter: everything works, slowly\n" in out) == (not hardware)
+    assert "ok  kernel on wgpu:0: compiled, ran and gave the right numbers\n" in out
+    assert ("tip adapters: only a software adapter: everything works, slowly\n" in out) == (not hardware)
     assert out.startswith("ok  Python: 3.")
     assert f"adapter wgpu:0: {provider.adapters()[0]}, driver " in out
     for line, following in zip(out.splitlines(), [*out.splitlines()[1:], ""], strict=True):
-        assert line.startswith("FIX ") == following.startswith("    ")
+        assert line.startswith(("FIX ", "tip ")) == following.startswith("    ")
+    assert main(["doctor", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["usable"] is True and len(report["findings"]) == sum(
+        not s.startswith("    ") for s in out.splitlines()
+    )
+    assert set(report["findings"][0]) == {"what", "state", "fix", "works"}
+
+
+@pytest.mark.gpu
+def test_doctor_fails_when_no_kernel_runs(capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    from burn_wgpu.backends.wgpu.backend import WgpuBackend
+    from burn_wgpu.std.errors import KernelError
+
+    def broken(*_: object) -> None:
+        raise KernelError("add: refused")
+
+    monkeypatch.setattr(WgpuBackend, "float_add", broken)
+    assert main(["doctor"]) == 1
+    assert "FIX kernel on wgpu:0: failed: add: refused\n    update " in capsys.readouterr().out
 
 
 def test_doctor_names_what_to_install_when_there_is_no_adapter(capsys, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import struct
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from burn_wgpu.nn import LayerNorm, Linear
 from burn_wgpu.pack import PackEntry, write_pack
 from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.data import TensorData
-from burn_wgpu.std.errors import ArgumentError, DTypeError
+from burn_wgpu.std.errors import ArgumentError, DTypeError, FormatError
 from burn_wgpu.std.quant import QFloat, QuantScheme, QuantValue
 from burn_wgpu.std.quantized import quantize
 from burn_wgpu.store import WeightFile, load_module, load_tensors, rename, write_safetensors
@@ -243,3 +245,33 @@ def test_the_callable_of_progress_sees_every_tensor(tmp_path: Path) -> None:
     report: Callable[[int], None] = seen.append
     load_tensors(write(tmp_path / "x.bpk", {"a": f32(3), "b": f32(0, 4)}), Device("cpu"), progress=report)
     assert sorted(seen) == [0, 12]
+
+
+@pytest.mark.parametrize(
+    ("shape", "text"),
+    [
+        ([2**62, 0, 2**62], f"has shape [{2**62}, 0, {2**62}] of f32; the axes that are not empty must stay below "),
+        ([1] * 99 + [0], "has rank 100; tensors have a rank of at most "),
+    ],
+    ids=["wide", "deep"],
+)  # fmt: skip
+def test_shapes_that_no_array_can_have_are_refused_before_anything_is_loaded(
+    tmp_path: Path, shape: list[int], text: str
+) -> None:
+    path = tmp_path / "x.safetensors"
+    rows = {"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]},
+            "z": {"dtype": "F32", "shape": shape, "data_offsets": [4, 4]}}  # fmt: skip
+    header = json.dumps(rows).encode()
+    path.write_bytes(struct.pack("<Q", len(header)) + header + bytes(4))
+    moved: list[int] = []
+    with pytest.raises(FormatError) as error:
+        load_tensors(path, "cpu", progress=moved.append)
+    assert str(error.value).startswith(f"{path}: tensor 'z' {text}") and moved == []
+    assert list(load_tensors(path, "cpu", only=["a"])) == ["a"]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_device_may_be_given_as_text(tmp_path: Path, device: str) -> None:
+    path = write(tmp_path / "X.SafeTensors", {"a": f32(2, 3)})
+    found = load_tensors(path, device)["a"]
+    assert found.device == Device(device) and found.tolist() == (np.arange(6).reshape(2, 3) / 8).tolist()

@@ -323,10 +323,10 @@ def test_a_zero_divisor_is_raised_at_the_next_read(name: str, dtype: DType, devi
     x = up(np.array([6, 7, 8], dtype.numpy), dtype, device)
     y = up(np.array([2, 0, 3], dtype.numpy), dtype, device)
     result = getattr(B, name)(x, y)
-    with pytest.raises(DivisionByZero, match=f"^{name}: an integer divisor is 0"):
-        down(result)
-    assert down(result)[1] == 0
-    assert down(x).tolist() == [6, 7, 8]  # the fault is raised once
+    for _ in range(2):
+        with pytest.raises(DivisionByZero, match=f"^{name}: an integer divisor is 0"):
+            down(result)
+    assert down(x).tolist() == [6, 7, 8]  # another tensor does not hear of it again
 
 
 def test_zero_to_a_negative_power_is_raised_at_the_next_read(device: WgpuDevice) -> None:
