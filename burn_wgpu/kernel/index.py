@@ -101,8 +101,7 @@ def gather_launch(
     """Operands are (source, indices, output). faults=False: the indices were computed by a kernel and are right."""
     if picked.source.size == 0:
         return None
-    for axis in picked.axes:
-        countable(operation, axis.size, "elements along the indexed axis", "index slices of it", device)
+    indexable(operation, picked.axes, device)
     shape, (source, index) = collapse_together([picked.source, picked.at])
     axes, s, t = list(shape), list(source), list(index)
     source_at, steps, unit = picked.source.offset, [axis.stride for axis in picked.axes], size_bytes
@@ -144,6 +143,14 @@ def gather_launch(
         file, prelude.build(), tuple(prelude.uses), prelude.bindings, 0, WORKGROUP, frozenset(), trusted=True
     )
     return Launch(key, (*operands, FAULT_OPERAND) if faults else operands, params, grid)
+
+
+def indexable(operation: str, axes: Sequence[Axis], device: Capability) -> None:
+    """Raises UnsupportedError for an axis that an index as the bits of an i32 (`index_storage`) does not reach."""
+    for axis in axes:
+        countable(
+            operation, axis.size, "elements along the indexed axis", "index slices of it", device, most=(1 << 31) - 1
+        )
 
 
 def index_storage(prelude: Prelude, dtype: DType) -> None:

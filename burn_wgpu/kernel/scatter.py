@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from math import prod
 
 from burn_wgpu.contract.options import IndexingUpdateOp
-from burn_wgpu.kernel.index import Axis, index_storage, located
+from burn_wgpu.kernel.index import Axis, index_storage, indexable, located
 from burn_wgpu.kernel.sort import sort_launches
 from burn_wgpu.kernel.walk import Numbers, Steps, walk, walk_axes
 from burn_wgpu.shader.capability import Capability
@@ -167,6 +167,7 @@ def scatter_plan(
     if places.rows.size == 0:
         return steps.plan(operation)
     countable(operation, places.entry_index.size, "updates of one tensor", "update with slices of them", device)
+    indexable(operation, places.axes, device)
     way = _Update.of(dtype, update)
     operands = (None if from_zeros else 0, inputs - 2, inputs - 1)
     if places.few:

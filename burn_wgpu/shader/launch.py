@@ -110,11 +110,11 @@ MOST = (1 << 32) - 1
 """What a kernel can count: positions and sizes are 32 bits wide."""
 
 
-def countable(operation: str, count: int, what: str, remedy: str, device: Capability) -> None:
-    """Raises UnsupportedError for a count beyond 32 bits, as views of an expanded tensor can have without memory."""
-    if count > MOST:
+def countable(operation: str, count: int, what: str, remedy: str, device: Capability, most: int = MOST) -> None:
+    """Raises UnsupportedError for a count beyond `most`, as views of an expanded tensor can have without memory."""
+    if count > most:
         raise UnsupportedError(
-            f"{operation}: {count:,} {what}; {device.adapter} counts up to {MOST:,} of them; {remedy}"
+            f"{operation}: {count:,} {what}; {device.adapter} counts up to {most:,} of them; {remedy}"
         )
 
 

@@ -93,7 +93,7 @@ def test_making_room_leaves_the_report_to_the_next_read(bench) -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda b, x, at: b.float_select(b.float_expand(x, [2**32]), 0, at),
+        lambda b, x, at: b.float_select(b.float_expand(x, [2**31]), 0, at),
         lambda b, x, at: b.float_gather(0, b.float_expand(x, [2**32 + 1]), at),
         lambda b, x, at: b.float_gather_nd(b.float_expand(x, [2**33]), b.int_reshape(at, (1, 1))),
         lambda b, x, at: b.float_matmul(
@@ -112,7 +112,9 @@ def test_making_room_leaves_the_report_to_the_next_read(bench) -> None:
     ids=["select", "gather", "gather_nd", "matmul", "select_assign", "scatter"],
 )  # fmt: skip
 def test_counts_beyond_32_bits_are_refused(bench, call) -> None:
-    with pytest.raises(BurnError, match=r"^\w+: \d,\d{3},\d{3},\d{3} .*; .* counts up to 4,294,967,295 of them; "):
+    with pytest.raises(
+        BurnError, match=r"^\w+: \d,\d{3},\d{3},\d{3} .*; .* counts up to (4,294,967,295|2,147,483,647) of them; "
+    ):
         call(bench.b, bench.make([1]), ints(bench, 0))
 
 
@@ -124,7 +126,7 @@ def test_results_beyond_the_device_are_refused(bench, name: str) -> None:
         "float_sort": lambda: b.float_sort(x, 0, False), "float_exp": lambda: b.float_exp(x),
         "float_cat": lambda: b.float_cat([x, x], 0), "float_flip_copy": lambda: bench.read(b.float_flip(x, [0])),
     }  # fmt: skip
-    with pytest.raises(BurnError, match=r"a tensor of \d+ bytes exceeds|counts up to 4,294,967,295"):
+    with pytest.raises(BurnError, match=r"a tensor of \d+ bytes exceeds|counts up to \d,"):
         calls[name]()
 
 
