@@ -42,6 +42,7 @@ class Client:
         self.pool.on_drop = self._forget
         self.groups: dict[tuple[int, ...], Any] = {}
         self.groups_created = 0
+        self.profiler: Any = None  # see profile.profiler_of
 
     def task(self, plan: Plan) -> Task:
         """Compiles a plan: pipelines and parameter slots. Raises UnsupportedError or KernelError."""

@@ -107,9 +107,9 @@ class Context:
             work()
             return time.perf_counter() - start, "wall"
         if self._profiler is None:
-            from burn_wgpu.runtime.profile import Profiler
+            from burn_wgpu.runtime.profile import profiler_of
 
-            self._profiler = Profiler(self.handle.client)
+            self._profiler = profiler_of(self.handle.client)
             self._idle = min(self._profiler.measure(lambda: None).seconds for _ in range(5))
         seconds, by_timestamps = self._profiler.measure(work)
         if by_timestamps:

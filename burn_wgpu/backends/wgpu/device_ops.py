@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from burn_wgpu.backends.wgpu import usage
 from burn_wgpu.backends.wgpu.movement_ops import read_many
 from burn_wgpu.backends.wgpu.tensor import WgpuDevice
+from burn_wgpu.contract.backend import Backend
 from burn_wgpu.contract.transaction_ops import TransactionPrimitive, TransactionPrimitiveData
-from burn_wgpu.contract.types import MemoryPoolUsage, SlicedPoolReport
+from burn_wgpu.contract.types import (
+    MemoryPoolUsage,
+    ProfileDuration,
+    ProfileOptions,
+    ProfileToken,
+    SlicedPoolReport,
+)
 from burn_wgpu.runtime import provider
+from burn_wgpu.runtime.profile import profiler_of
 from burn_wgpu.std.dtype import DType, DTypeUsage
+
+T = TypeVar("T")
 
 
 class DeviceOps:
@@ -31,6 +44,29 @@ class DeviceOps:
 
     def device_count(self, type_id: int = 0) -> int:
         return len(provider.adapters())
+
+    def profile(self, device: WgpuDevice, options: ProfileOptions, func: Callable[[], T]) -> tuple[T, ProfileDuration]:
+        """By the GPU's own clock where it has timestamp queries, else by the wall clock between two waits."""
+        token = self.profile_start(device)
+        if token is None:
+            return Backend.profile(self, device, options, func)  # type: ignore[arg-type]
+        try:
+            output = func()
+        except BaseException:
+            self.profile_abandon(device, token)
+            raise
+        return output, self.profile_end(device, token, options)
+
+    def profile_start(self, device: WgpuDevice) -> ProfileToken | None:
+        profiler = profiler_of(device.client)
+        return ProfileToken(profiler.start()) if profiler.available else None
+
+    def profile_end(self, device: WgpuDevice, token: ProfileToken, options: ProfileOptions) -> ProfileDuration:
+        """What was recorded before the call counts, with `options.flush` or without: closing submits it."""
+        return profiler_of(device.client).end(token.id)
+
+    def profile_abandon(self, device: WgpuDevice, token: ProfileToken) -> None:
+        profiler_of(device.client).abandon(token.id)
 
     def memory_cleanup(self, device: WgpuDevice) -> None:
         device.client.pool.trim()
