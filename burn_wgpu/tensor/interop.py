@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -118,9 +119,8 @@ def from_dlpack(value: Any, device: DeviceLike = None, dtype: DTypeLike | None =
 
 def from_torch(value: torch.Tensor, device: DeviceLike = None, dtype: DTypeLike | None = None) -> Tensor:
     """A PyTorch tensor's values; its dtype is kept unless another is given."""
-    import torch
-
-    if not isinstance(value, torch.Tensor):
+    torch: Any = sys.modules.get("torch")  # whoever has a torch tensor has imported it
+    if torch is None or not isinstance(value, torch.Tensor):
         raise DTypeError(f"from_torch: the value is of type {type(value).__name__}; it must be a torch.Tensor")
     host = value.detach().cpu().contiguous()
     if host.dtype == torch.bfloat16:

@@ -470,7 +470,7 @@ def block(extents: tuple[int, ...], tensor: ScaleDtype | None = None) -> QFloat:
         (("w", U8, (1,), 2**64, b"x"), PackFault.SOURCE, "param_id is out of range"),
         (("w", U8, (1,), -1, b"x"), PackFault.SOURCE, "param_id is out of range"),
         (("w", U8, (1,), "7", b"x"), PackFault.SOURCE, "param_id is not an integer"),
-        (("w", "f8", (1,), None, b"x"), PackFault.LENGTH, "8 bytes for F64"),
+        (("w", "f64", (1,), None, b"x"), PackFault.LENGTH, "8 bytes for F64"),
         (("w", "no such", (1,), None, b"x"), PackFault.DTYPE, "is not a dtype"),
         (("w", U8, (1,), None, "x"), PackFault.SOURCE, "no contiguous buffer"),
         (("w", U8, (1,), None, None), PackFault.SOURCE, "no contiguous buffer"),
