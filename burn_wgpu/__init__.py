@@ -37,6 +37,12 @@ if TYPE_CHECKING:
     from burn_wgpu.tensor import tensor as tensor
     from burn_wgpu.tensor import to_torch as to_torch
     from burn_wgpu.tensor import where as where
+    from burn_wgpu.tensor.closeness import Tolerance as Tolerance
+    from burn_wgpu.tensor.closeness import assert_approx_eq as assert_approx_eq
+    from burn_wgpu.tensor.closeness import assert_eq as assert_eq
+    from burn_wgpu.tensor.graph import Graph as Graph
+    from burn_wgpu.tensor.graph import capture as capture
+    from burn_wgpu.tensor.transaction import Transaction as Transaction
 
 __version__ = "0.1.0"
 
@@ -53,6 +59,9 @@ _FROM: dict[str, tuple[str, ...]] = {
         "PrintOptions", "Tensor", "cat", "finfo", "from_dlpack", "from_numpy", "from_torch", "get_print_options",
         "iinfo", "set_print_options", "stack", "tensor", "to_torch", "where",
     ),
+    "burn_wgpu.tensor.closeness": ("Tolerance", "assert_approx_eq", "assert_eq"),
+    "burn_wgpu.tensor.graph": ("Graph", "capture"),
+    "burn_wgpu.tensor.transaction": ("Transaction",),
 }  # fmt: skip
 _HOME = {name: module for module, names in _FROM.items() for name in names}
 _DTYPES = ("f64", "f32", "flex32", "f16", "bf16", "i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8")

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import math
+import operator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 
-from burn_wgpu.std.dtype import BF16, BOOL, DType, bf16_to_float32, dtype, float32_to_bf16
-from burn_wgpu.std.errors import DTypeError, ShapeError
+from burn_wgpu.std.distribution import Distribution
+from burn_wgpu.std.dtype import BF16, BOOL, F32, RANGES, DType, bf16_to_float32, dtype, float32_to_bf16
+from burn_wgpu.std.errors import ArgumentError, DTypeError, ShapeError
+from burn_wgpu.std.shape import ravel_index
+from burn_wgpu.std.text import element
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,16 +50,109 @@ class TensorData:
             raise ShapeError(f"data: {len(data)} bytes for shape {list(shape)} of {kind}, which needs {expected}")
         return TensorData(np.frombuffer(data, kind.numpy).reshape(shape), kind)
 
+    @staticmethod
+    def zeros(shape: Sequence[int], kind: object = F32) -> TensorData:
+        """All 0, or false. Raises DTypeError for a quantized dtype."""
+        return TensorData.full(shape, 0, kind)
+
+    @staticmethod
+    def ones(shape: Sequence[int], kind: object = F32) -> TensorData:
+        """All 1, or true. Raises DTypeError for a quantized dtype."""
+        return TensorData.full(shape, 1, kind)
+
+    @staticmethod
+    def full(shape: Sequence[int], value: float | int | bool, kind: object = F32) -> TensorData:
+        """One number everywhere. Raises ArgumentError for one that an int dtype cannot hold, DTypeError for a
+        quantized dtype."""
+        one = TensorData.of(value).try_cast(_plain("full", kind))
+        return TensorData(np.full(_sizes("full", shape), one.array), one.dtype)
+
+    @staticmethod
+    def random(
+        shape: Sequence[int],
+        distribution: Distribution | None = None,
+        kind: object = F32,
+        rng: np.random.Generator | int | None = None,
+    ) -> TensorData:
+        """Numbers drawn on the host by NumPy; `rng` is a generator or its seed. Not the numbers of `Tensor.random`.
+
+        An int dtype takes the part of the distribution that it can hold; a bool one takes the default (half of them
+        true) and Bernoulli's. Raises DTypeError for a quantized dtype and for bools of another distribution.
+        """
+        target, drawn = _plain("random", kind), distribution or Distribution()
+        source = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(rng)
+        values = _draw(source, _sizes("random", shape), drawn, target)
+        return TensorData(store_array(values, target), target)
+
     @property
     def shape(self) -> tuple[int, ...]:
         return self.array.shape
+
+    @property
+    def rank(self) -> int:
+        """The number of axes."""
+        return self.array.ndim
+
+    @property
+    def num_elements(self) -> int:
+        """The number of elements; 1 for rank 0."""
+        return int(self.array.size)
 
     @property
     def size_bytes(self) -> int:
         return int(self.array.nbytes)
 
     def as_bytes(self) -> bytes:
+        """The stored bits, row-major and little-endian, copied."""
         return self.array.tobytes()
+
+    def as_slice(self, kind: object = None) -> np.ndarray:
+        """The stored bits as a flat read-only array, no copy; bf16 as uint16.
+
+        A given dtype must be the data's own, except that bool(u8) also reads as u8 and bool(u32) as u32. Raises
+        DTypeError for another.
+        """
+        view = self.array.reshape(-1).view()
+        view.flags.writeable = False
+        if kind is not None and f"bool({dtype(kind)})" != self.dtype.name:
+            self._must_be("as_slice", kind)
+        return view
+
+    def to_vec(self, kind: object = None) -> list[Any]:
+        """A flat list of Python numbers, row-major. Raises DTypeError unless a given dtype is the data's own."""
+        if kind is not None:
+            self._must_be("to_vec", kind)
+        return self._values("to_vec").reshape(-1).tolist()
+
+    def to_vec_as(self, kind: object) -> list[Any]:
+        """A flat list of Python numbers, converted first; errors as `try_cast`."""
+        return self.try_cast(kind).to_vec()
+
+    # Where Burn returns a result or an error, a call returns or raises: the two names are one function.
+    into_vec = try_to_vec = try_into_vec = to_vec
+    try_to_vec_as = try_into_vec_as = to_vec_as
+
+    def iter(self, kind: object = None) -> Iterator[Any]:
+        """The elements as Python numbers, row-major, converted if a dtype is given; errors as `try_cast`."""
+        return iter((self if kind is None else self.try_cast(kind)).to_vec())
+
+    def view(self) -> DataView:
+        """The elements by their coordinates: `data.view()[1, 2]`. Raises DTypeError for quantized data."""
+        return DataView(self)
+
+    try_view = view
+
+    def _must_be(self, name: str, kind: object) -> None:
+        wanted = dtype(kind)
+        if wanted is not self.dtype:
+            raise DTypeError(f"{name}: the data is {self.dtype}, not {wanted}; call .convert({wanted.name!r}) first")
+
+    def _values(self, name: str) -> np.ndarray:
+        if self.dtype.kind == "qfloat":
+            raise DTypeError(
+                f"{name}: the data is {self.dtype}, whose codes are no numbers; dequantize the tensor first"
+            )
+        return self.numpy()
 
     def numpy(self) -> np.ndarray:
         """The values: bf16 widened to float32, bools as NumPy bool; otherwise the array itself (not a copy)."""
@@ -62,11 +162,105 @@ class TensorData:
             return self.array.astype(bool)
         return self.array
 
-    def convert(self, target: DType) -> TensorData:
-        """The same values as another dtype, by the rules of `cast_array`."""
+    def convert(self, target: object) -> TensorData:
+        """The same values as another dtype, by the rules of `cast_array`: ints saturate and wrap (see `try_cast`)."""
         if target is self.dtype:
             return self
-        return TensorData(store_array(cast_array(self.numpy(), target), target), target)
+        found = dtype(target)
+        return TensorData(store_array(cast_array(self.numpy(), found), found), found)
+
+    convert_dtype = convert
+
+    def try_cast(self, target: object) -> TensorData:
+        """The same values as another dtype, or an error: floats are truncated to ints and may become infinite.
+
+        Raises ArgumentError for a value that an int dtype cannot hold, DTypeError to and from quantized dtypes.
+        """
+        found = dtype(target)
+        if found is self.dtype:
+            return self
+        if "qfloat" in (found.kind, self.dtype.kind):
+            raise DTypeError(f"cast: {self.dtype} data as {found}; host data is neither quantized nor dequantized")
+        if found.is_int and not self.dtype.is_bool:
+            _check_range(self.numpy(), found)
+        return self.convert(found)
+
+    try_cast_as = try_cast
+
+    def __str__(self) -> str:
+        """A flat list of the values; of quantized data the dtype with its scheme."""
+        if self.dtype.kind == "qfloat":
+            return f"[<quantized values>] {self.dtype}"
+        return "[" + ", ".join(element(v, self.dtype) for v in self.numpy().reshape(-1)) + "]"
+
+
+class DataView:
+    """Host data by coordinates: one int per axis gives a Python number. Negative ones count from the end."""
+
+    __slots__ = ("_data", "_flat")
+
+    def __init__(self, data: TensorData) -> None:
+        self._data = data
+        self._flat = data._values("view").reshape(-1)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._data.shape
+
+    @property
+    def dtype(self) -> DType:
+        return self._data.dtype
+
+    def ravel_index(self, coordinates: int | Sequence[int]) -> int:
+        """The row-major position of an element. Raises ShapeError for another number of coordinates than axes,
+        IndexOutOfRange for one outside its axis."""
+        places = coordinates if isinstance(coordinates, Sequence) else (coordinates,)
+        return ravel_index(self.shape, places)
+
+    def __getitem__(self, coordinates: int | Sequence[int]) -> Any:
+        return self._flat[self.ravel_index(coordinates)].item()
+
+
+def _plain(name: str, kind: object) -> DType:
+    found = dtype(kind)
+    if found.kind == "qfloat":
+        raise DTypeError(f"{name}: host data of {found} cannot be made from numbers; quantize a tensor")
+    return found
+
+
+def _sizes(name: str, shape: Sequence[int]) -> tuple[int, ...]:
+    sizes = tuple(operator.index(n) for n in shape)
+    if any(n < 0 for n in sizes):
+        raise ShapeError(f"{name}: shape {list(sizes)} has a negative size; sizes must not be negative")
+    return sizes
+
+
+def _check_range(values: np.ndarray, target: DType) -> None:
+    low, high = RANGES[target]
+    for value in () if not values.size else (values.min(), values.max()):  # NaN is the minimum if there is one
+        number = value.item()
+        if number != number or not low - 1 < number < high + 1:
+            raise ArgumentError(f"cast: {number} cannot be {target}; it must lie in [{low}, {high}]")
+
+
+def _draw(rng: np.random.Generator, shape: tuple[int, ...], drawn: Distribution, target: DType) -> np.ndarray:
+    """Values of the dtype (see `compute_dtype`)."""
+    if drawn.kind == "bernoulli" or target.is_bool:
+        if drawn.kind not in ("bernoulli", "default"):
+            raise DTypeError(f"random: bools of the distribution '{drawn.kind}'; they take default and bernoulli")
+        return cast_array(rng.random(shape) < (drawn.a if drawn.kind == "bernoulli" else 0.5), target)
+    if drawn.kind == "normal":
+        return cast_array(rng.normal(drawn.a, drawn.b, shape), target)
+    if target.is_int:
+        least, most = RANGES[target]
+        bounds = (0, 255) if drawn.kind == "default" else (drawn.a, drawn.b)
+        low, high = max(math.ceil(bounds[0]), least), min(math.ceil(bounds[1]), most + 1)
+        if high <= low:  # an empty interval (or one that the dtype does not reach) is its lower end
+            return np.full(shape, min(low, most), target.numpy)
+        return rng.integers(low, high, shape, target.numpy.type)
+    values = cast_array(drawn.a + rng.random(shape) * (drawn.b - drawn.a), target)
+    # Rounding to a narrow dtype may reach the upper end, which is not part of the interval.
+    return np.where(values >= drawn.b, cast_array(np.asarray(drawn.a, np.float64), target), values)
 
 
 def _c_order(array: np.ndarray) -> np.ndarray:

@@ -70,6 +70,10 @@ class Base:
         """The number of elements."""
         return prod(self.primitive.shape)
 
+    def can_mut(self: Tensor) -> bool:
+        """Whether an operation may write into this tensor's memory: False, since every operation makes a new tensor."""
+        return False
+
     def inplace(self: Tensor, function: Callable[[Tensor], Tensor]) -> None:
         """self becomes function(self): only this name sees the new value."""
         rebind(self, function(self.extract()))
@@ -438,6 +442,12 @@ class Base:
         here, there = self.expand(shape), mask.expand(shape)
         return wrap(self._ops.mask_select(here.primitive, there.primitive), self._ops)
 
+    async def mask_select_async(self: Tensor, mask: MaskLike) -> Tensor:
+        """`mask_select`, with the wait in a thread."""
+        import asyncio
+
+        return await asyncio.to_thread(self.mask_select, mask)
+
     # ---------------------------------------------------------------------------------------------- kinds
 
     def cast(self: Tensor, dtype: DTypeLike) -> Tensor:
@@ -501,6 +511,16 @@ class Base:
     into_data_async = to_data_async
     to_data_as = into_data_as = into_data_dtype = to_data_dtype
 
+    # Where Burn returns a result or an error, a call returns or raises: the two names are one function.
+    try_to_data, try_into_data = to_data, into_data
+    try_to_data_as = try_into_data_as = try_to_data_dtype = try_into_data_dtype = to_data_dtype
+
+    def try_to_vec_as(self: Tensor, dtype: DTypeLike) -> list[Any]:
+        """A flat list of Python numbers, row-major, converted to the dtype first; errors as `to_data_dtype`."""
+        return self.to_data_dtype(dtype).to_vec()
+
+    try_into_vec_as = try_to_vec_as
+
     def _host(self: Tensor) -> np.ndarray:
         """The values; of a quantized tensor what its codes stand for."""
         return self.dequantize().to_data().numpy()
@@ -529,10 +549,11 @@ class Base:
 
     async def into_scalar_async(self: Tensor) -> Any:
         """`item`, with the wait in a thread."""
-        data = await self.to_data_async()
-        if self.size != 1:
-            raise ShapeError(f"item: shape {list(self.shape)} has {self.size} elements; it must have exactly one")
-        return data.numpy().reshape(-1)[0].item()
+        import asyncio
+
+        return await asyncio.to_thread(self.item)
+
+    try_into_scalar, try_into_scalar_async = into_scalar, into_scalar_async
 
     def __bool__(self: Tensor) -> bool:
         if self.size != 1:

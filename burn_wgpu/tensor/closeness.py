@@ -11,7 +11,7 @@ import numpy as np
 from burn_wgpu.std.data import TensorData
 from burn_wgpu.std.dtype import F32, DType
 from burn_wgpu.std.errors import ArgumentError, ShapeError
-from burn_wgpu.tensor.display import element
+from burn_wgpu.std.text import element
 from burn_wgpu.tensor.info import finfo
 
 if TYPE_CHECKING:
@@ -82,6 +82,20 @@ def assert_approx_eq(left: TensorData | Tensor, right: TensorData | Tensor, tole
     _report("assert_approx_eq", a.dtype, a.numpy(), b.numpy(), _close(x, y, tolerance or Tolerance()))
 
 
+def assert_within_range(data: TensorData | Tensor, low: float, high: float) -> None:
+    """Raises AssertionError unless every element lies in [low, high), in the total order: −0 < 0, inf < NaN."""
+    found = _data(data)
+    x, a, b = _ordered(found.numpy(), low, high)
+    _report_range("assert_within_range", found, (x >= a) & (x < b), f"[{low}, {high})")
+
+
+def assert_within_range_inclusive(data: TensorData | Tensor, low: float, high: float) -> None:
+    """Raises AssertionError unless every element lies in [low, high], in the total order: −0 < 0, inf < NaN."""
+    found = _data(data)
+    x, a, b = _ordered(found.numpy(), low, high)
+    _report_range("assert_within_range_inclusive", found, (x >= a) & (x <= b), f"[{low}, {high}]")
+
+
 def assert_shape(tensor: Tensor, slots: tuple[int | None | EllipsisType, ...]) -> None:
     """Raises ShapeError unless the shape fits: an int is a size, None any size, one ... any number of axes."""
     shape = tensor.shape
@@ -126,6 +140,23 @@ def _close(x: np.ndarray, y: np.ndarray, tolerance: Tolerance) -> np.ndarray:
         limit = np.maximum(tolerance.absolute, tolerance.relative * np.maximum(np.abs(x), np.abs(y)))
         finite = np.isfinite(x) & np.isfinite(y)
         return (x == y) | (np.isnan(x) & np.isnan(y)) | (finite & (np.abs(x - y) < limit))
+
+
+def _ordered(values: np.ndarray, *bounds: float) -> list[np.ndarray]:
+    """Ints that compare as the values and the bounds do; of floats their bits, those of negative ones turned round."""
+    if values.dtype.kind != "f":
+        return [np.asarray(x, object) for x in (values, *bounds)]  # Python's numbers compare exactly
+    bits = [np.asarray(x, np.float64).view(np.int64) for x in (values, *bounds)]
+    return [b ^ ((b >> 63) & np.int64(0x7FFFFFFFFFFFFFFF)) for b in bits]
+
+
+def _report_range(name: str, data: TensorData, fine: Any, interval: str) -> None:
+    values = data.numpy()
+    wrong = np.argwhere(~np.asarray(fine, bool).reshape(values.shape))
+    if len(wrong):
+        shown = ", ".join(f"{at.tolist()}: {element(values[tuple(at)], data.dtype)}" for at in wrong[:_SHOWN])
+        more = f"; {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
+        raise AssertionError(f"{name}: {len(wrong)} of {values.size} elements are outside {interval}: {shown}{more}")
 
 
 def _report(name: str, dtype: DType, x: np.ndarray, y: np.ndarray, fine: np.ndarray) -> None:

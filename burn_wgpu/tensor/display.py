@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from burn_wgpu.std.data import TensorData
-from burn_wgpu.std.dtype import BF16, FLEX32, DType, bf16_to_float32, float32_to_bf16
+from burn_wgpu.std.dtype import DType
 from burn_wgpu.std.slice import Slice
+from burn_wgpu.std.text import element as element
 
 if TYPE_CHECKING:
     from burn_wgpu.tensor.api import Tensor
@@ -104,41 +104,3 @@ def _nested(values: np.ndarray, dtype: DType, cut: list[bool], edge: int, precis
         parts.insert(edge, "...")
     indent = ",\n" + " " * (depth + 1)
     return "[" + indent.join(parts) + "]"
-
-
-def element(value: Any, dtype: DType, precision: int | None = None) -> str:
-    """One value: the shortest decimal that reads back as the same number of the dtype, or fixed decimals."""
-    if dtype.is_bool:
-        return "true" if value else "false"
-    if dtype.is_int:
-        return str(int(value))
-    number = float(value)
-    if number != number:
-        return "NaN"
-    if number in (float("inf"), float("-inf")):
-        return "inf" if number > 0 else "-inf"
-    if precision is not None:
-        return f"{number:.{precision}f}"
-    return _shortest(number, value, dtype)
-
-
-def _shortest(number: float, value: Any, dtype: DType) -> str:
-    if dtype is BF16:
-        # NumPy's shortest decimals are for float32; bf16 needs at most four digits.
-        digits = next(d for d in range(1, 10) if _as_bf16(float(f"{number:.{d}g}")) == number)
-        scalar: Any = float(f"{number:.{digits}g}")
-    else:
-        scalar = np.float32(number) if dtype is FLEX32 else value
-    if number == 0 or 1e-5 <= abs(number) < 1e16:
-        return np.format_float_positional(scalar, unique=True, trim="0")
-    return np.format_float_scientific(scalar, unique=True, trim="-", exp_digits=1)
-
-
-def _as_bf16(number: float) -> float:
-    with np.errstate(over="ignore"):
-        return float(bf16_to_float32(float32_to_bf16(np.asarray(number, np.float32))))
-
-
-def show_data(data: TensorData) -> str:
-    """Host data as a flat list of its values."""
-    return "[" + ", ".join(element(v, data.dtype) for v in data.numpy().reshape(-1)) + "]"

@@ -27,7 +27,7 @@ class Transaction:
         return self
 
     def execute(self) -> list[TensorData]:
-        """Reads everything. The transaction is empty afterwards."""
+        """Reads everything. The transaction is empty afterwards. What fails raises, so `try_execute` is the same."""
         tensors, self._tensors = self._tensors, []
         results: list[TensorData | None] = [None] * len(tensors)
         by_device: dict[int, list[int]] = {}
@@ -41,6 +41,8 @@ class Transaction:
             for i, data in zip(places, read, strict=True):
                 results[i] = data
         return [data for data in results if data is not None]
+
+    try_execute = execute
 
     async def execute_async(self) -> list[TensorData]:
         """`execute`, with the wait in a thread."""
