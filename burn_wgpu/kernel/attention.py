@@ -16,7 +16,6 @@ from burn_wgpu.shader.launch import KernelKey, Launch, Out, Plan, fold
 from burn_wgpu.shader.prelude import Prelude, words
 from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.dtype import DType
-from burn_wgpu.std.errors import DTypeError
 from burn_wgpu.std.layout import Layout
 
 THREADS = 128
@@ -80,16 +79,15 @@ def attention_plan(
     """q [N, H, Sq, D], k [N, Hkv, Sk, D], v [N, Hkv, Sk, Dv], mask and bias [N, H, Sq, Sk] → [N, H, Sq, Dv].
 
     Inputs are q, k, v, then mask and bias if there are. The output is f32 for halves whose rows do not fill words
-    (Dv no multiple of 4). With `logsumexp` a second output [N, H, Sq] in f32. Raises DTypeError for f64.
+    (Dv no multiple of 4). With `logsumexp` a second output [N, H, Sq] in f32 (f64 for f64).
     """
-    if dtype is dt.F64:
-        raise DTypeError(f"attention: {device.adapter} stores f64 but has no arithmetic for it; cast to f32")
     batch, heads, queries, width = q.shape
     keys, results = v.shape[2:]
     chunked = results % 4 == 0
-    outs = [Out.of((batch, heads, queries, results), dtype if chunked else dt.F32)]
+    statistic = dt.F64 if dtype is dt.F64 else dt.F32
+    outs = [Out.of((batch, heads, queries, results), dtype if chunked else statistic)]
     if logsumexp:
-        outs.append(Out.of((batch, heads, queries), dt.F32))
+        outs.append(Out.of((batch, heads, queries), statistic))
     inputs = 3 + (mask is not None) + (bias is not None)
     if outs[0].layout.size == 0:
         return Plan("attention", inputs, tuple(outs), ())
@@ -115,7 +113,7 @@ def attention_plan(
             numbers[f"{name}_at"] = operand.layout.offset
     prelude.storage("out", outs[0].dtype, "chunk" if chunked else "element")
     if logsumexp:
-        prelude.storage("lse", dt.F32)
+        prelude.storage("lse", statistic)
         prelude.text("fn put_logsumexp(line: u32, place: u32, v: f32) { if (place == 0u) { store_lse(line, v); } }")
     else:
         prelude.text("fn put_logsumexp(line: u32, place: u32, v: f32) {}")
@@ -170,7 +168,7 @@ def variants(device: Capability) -> Iterator[Plan]:
     for results in (32, 64, 66, 128, 200):
         q, k, v = (Layout.dense((2, 4, 70, 64)), Layout.dense((2, 2, 90, 64)), Layout.dense((2, 2, 90, results)))
         square = Layout.dense((2, 4, 70, 90))
-        for dtype in (dt.F32, dt.F16, dt.BF16):
+        for dtype in (dt.F32, dt.F16, dt.BF16, dt.F64):
             yield attention_plan(q, k, v, dtype, None, None, plain, False, device)
             yield attention_plan(q, k, v, dtype, None, None, capped, True, device)
             for kind in (dt.BOOL_U8, dt.BOOL_U32):

@@ -264,9 +264,9 @@ def correlation_plan(
 ) -> Plan:
     """The result of `out`'s shape. Inputs are x, w and, with bias, a packed vector of groups · rows, all of one dtype.
 
-    `kernel` and `splits` override the choice. Raises DTypeError for f64, which has no arithmetic here.
+    `kernel` and `splits` override the choice. Raises DTypeError for what is no float.
     """
-    if dtype is dt.F64 or KINDS[dtype].value != "f32":
+    if KINDS[dtype].value != "f32":
         raise DTypeError(f"{operation}: {device.adapter} has no arithmetic for {dtype}; cast to f32")
     made = Out.of(out, dtype)
     inputs = 3 if bias else 2
@@ -593,7 +593,7 @@ def variants(device: Capability) -> Iterator[Plan]:
     """Every kernel over every way of reading and storing, each dtype, each rank."""
     tiles = [name for name in TILES if TILES[name].workgroup_bytes <= device.max_workgroup_bytes]
     shapes = (((12, 16), (3, 3)), ((9, 7), (3, 2)), ((8, 8), (1, 1)), ((4, 5, 6), (2, 3, 3)), ((33,), (5,)))
-    for dtype in (dt.F32, dt.F16, dt.BF16):
+    for dtype in (dt.F32, dt.F16, dt.BF16, dt.F64):
         for space, kernel in shapes if dtype is dt.F32 else shapes[1:3]:
             rank = len(space)
             for stride, padding in ((1, 1), (2, 0)):

@@ -16,7 +16,6 @@ from burn_wgpu.shader.launch import KernelKey, Launch, Out, Plan, fold
 from burn_wgpu.shader.prelude import Prelude, words
 from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.dtype import DType
-from burn_wgpu.std.errors import DTypeError
 from burn_wgpu.std.layout import Shape
 
 THREADS = 128
@@ -35,9 +34,7 @@ class Deformed:
 
     @staticmethod
     def of(x: Shape, kernel: Sequence[int], options: DeformConvOptions, dtype: DType, masked: bool) -> Deformed:
-        """Raises ShapeError when the kernel does not fit, DTypeError for f64."""
-        if dtype is dt.F64:
-            raise DTypeError("deform_conv2d: this backend stores f64 but has no arithmetic for it; cast to f32")
+        """Raises ShapeError when the kernel does not fit."""
         out = tuple(
             conv_output_size(n, k, s, (p, p), d, "deform_conv2d")
             for n, k, s, p, d in zip(x[2:], kernel, options.stride, options.padding, options.dilation, strict=True)
@@ -142,7 +139,7 @@ def _launch(
 
 def variants(device: Capability) -> Iterator[Plan]:
     """The three kernels, with and without a mask, every dtype."""
-    for dtype in (dt.F32, dt.F16, dt.BF16):
+    for dtype in (dt.F32, dt.F16, dt.BF16, dt.F64):
         for masked in (False, True):
             what = Deformed.of((2, 4, 6, 7), (3, 2), DeformConvOptions(offset_groups=2), dtype, masked)
             yield columns_plan(what, device)

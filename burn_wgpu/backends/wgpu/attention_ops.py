@@ -8,9 +8,10 @@ from typing import Any
 from burn_wgpu.backends.wgpu.run import contiguous, run
 from burn_wgpu.backends.wgpu.tensor import WgpuTensor
 from burn_wgpu.contract.defaults import attention as defaults
-from burn_wgpu.contract.defaults.common import cast, widen
+from burn_wgpu.contract.defaults.common import cast
 from burn_wgpu.contract.options import AttentionGradients, AttentionModuleOptions
 from burn_wgpu.kernel.attention import Operand, Scores, attention_grads_plan, attention_plan, fits
+from burn_wgpu.std.dtype import F32
 
 
 def _scores(query: WgpuTensor, key: WgpuTensor, options: AttentionModuleOptions) -> Scores:
@@ -94,17 +95,17 @@ class AttentionOps:
         def turned(x: WgpuTensor) -> WgpuTensor:
             return self.float_swap_dims(x, 2, 3)  # type: ignore[no-any-return]
 
-        q, k, v, grad = widen(self, query), widen(self, key), widen(self, value), widen(self, output_grad)
+        q, k, v, grad = (cast(self, x, F32) for x in (query, key, value, output_grad))
         shape = (batch, heads, queries, keys)
         raw = self.float_matmul(stack(q), turned(k))
         p_grad = self.float_matmul(stack(grad), turned(v))
-        delta = self.float_sum_dim(self.float_mul(grad, widen(self, output)), 3)
+        delta = self.float_sum_dim(self.float_mul(grad, cast(self, output, F32)), 3)
         scores = _scores(query, key, options)
         p, ds = run(
             query.device,
             ("attention grads", shape, scores),
             lambda c: attention_grads_plan(shape, scores, c),
-            tuple(contiguous(t) for t in (raw, p_grad, logsumexp, delta)),
+            tuple(contiguous(t) for t in (raw, p_grad, cast(self, logsumexp, F32), delta)),
         )
         p, ds = stack(p), stack(ds)
         query_grad = self.float_reshape(self.float_matmul(ds, k), query.shape)
