@@ -526,7 +526,8 @@ class ModuleOps(Group):
     ) -> tuple[FloatPrim, IntPrim]:
         """The maxima and their indices h·W + w in the unpadded plane, as out_dtype.
 
-        The first maximum in scan order wins, or the first NaN; padding never does while the window has an element.
+        The first maximum in scan order wins, or the first NaN; padding never does while the window has an element. A
+        window without one gives −∞ and the index of the element next to its first tap.
         """
         table = pool.windows(x.shape[2:], kernel_size, stride, padding, dilation, ceil_mode, operation="max_pool2d")
         return pool.maximum_with_indices(self, x, table, out_dtype)
@@ -542,8 +543,13 @@ class ModuleOps(Group):
         output_grad: FloatPrim,
         indices: IntPrim,
     ) -> FloatPrim:
-        """The gradient of x: output_grad added at the indices; overlapping windows accumulate."""
-        return pool.maximum_backward(self, x, output_grad, indices, 2)
+        """The gradient of x: output_grad added at the indices that max_pool2d_with_indices gave.
+
+        Overlapping windows accumulate; a window without an element has none to give its gradient to.
+        """
+        name = "max_pool2d_with_indices_backward"
+        held = pool.held(x.shape[2:], kernel_size, stride, padding, dilation, ceil_mode, name)
+        return pool.maximum_backward(self, x, output_grad, indices, held)
 
     def max_pool3d(
         self,
@@ -584,7 +590,9 @@ class ModuleOps(Group):
         indices: IntPrim,
     ) -> FloatPrim:
         """As max_pool2d_with_indices_backward."""
-        return pool.maximum_backward(self, x, output_grad, indices, 3)
+        name = "max_pool3d_with_indices_backward"
+        held = pool.held(x.shape[2:], kernel_size, stride, padding, dilation, ceil_mode, name)
+        return pool.maximum_backward(self, x, output_grad, indices, held)
 
     # ---------------------------------------------------------------------------------------------- resampling
 

@@ -112,13 +112,15 @@ def outcome(call: Call, b: Any, args: tuple[Any, ...], device: Any) -> Any:
         return type(error)
 
 
-def referred(call: Call, args: tuple[Any, ...]) -> Any:
+def referred(call: Call, args: tuple[Any, ...], backend: Any = REF) -> Any:
+    """What the reference backend gives, or another one that uses its tensors."""
+
     def tensor(value: Any) -> Any:
         if isinstance(value, Given):
             return upload(REF, value.values, value, REF_DEVICE)
         return REF_DEVICE if value is DEVICE else value
 
-    return outcome(call, REF, replaced(args, tensor), REF_DEVICE)
+    return outcome(call, backend, replaced(args, tensor), REF_DEVICE)
 
 
 def performed(call: Call, args: tuple[Any, ...], layout: str, device: WgpuDevice) -> Any:

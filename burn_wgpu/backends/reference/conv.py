@@ -150,7 +150,7 @@ class DeformedColumns:
         spread = np.broadcast_to(
             index.reshape(batch, groups, 1, taps * points), (batch, groups, self.x.shape[2], taps * points)
         )
-        taken = np.take_along_axis(self.x, spread, 3).reshape(batch, groups, -1, taps, points)
+        taken = np.take_along_axis(self.x, spread, 3).reshape(*self.x.shape[:3], taps, points)
         return np.where(inside, taken, 0.0), index, inside
 
     def masked(self) -> np.ndarray:

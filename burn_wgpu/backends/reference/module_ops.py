@@ -234,8 +234,10 @@ class ReferenceModuleOps(ModuleOps):
         output_grad: RefTensor,
         indices: RefTensor,
     ) -> RefTensor:
+        name = "max_pool2d_with_indices_backward"
+        window = pool.Pooling(x.shape[2:], kernel_size, stride, padding, dilation, ceil_mode, name)
         with np.errstate(all="ignore"):
-            return _rounded(pool.maximum_backward(lift64(output_grad), indices.values, x.shape[2:]), x)
+            return _rounded(pool.maximum_backward(lift64(output_grad), indices.values, window), x)
 
     def max_pool3d(
         self,
@@ -274,8 +276,10 @@ class ReferenceModuleOps(ModuleOps):
         output_grad: RefTensor,
         indices: RefTensor,
     ) -> RefTensor:
+        name = "max_pool3d_with_indices_backward"
+        window = pool.Pooling(x.shape[2:], kernel_size, stride, padding, dilation, ceil_mode, name)
         with np.errstate(all="ignore"):
-            return _rounded(pool.maximum_backward(lift64(output_grad), indices.values, x.shape[2:]), x)
+            return _rounded(pool.maximum_backward(lift64(output_grad), indices.values, window), x)
 
     # -------------------------------------------------------------------------------------------- resampling
 

@@ -53,6 +53,24 @@ class Pooling:
         for tap in product(*(range(k) for k in self.kernel)):
             yield tap_places(tap, self.out, self.stride, self.dilation)
 
+    @property
+    def nearest(self) -> np.ndarray:
+        """[out..]: the flat index of the element next to each window's first tap."""
+        flat: Any = 0
+        for n, o, s, p in zip(self.sizes, self.out, self.stride, self.padding, strict=True):
+            flat = np.asarray(flat)[..., None] * n + np.clip(np.arange(o) * s - p, 0, max(n - 1, 0))
+        return np.asarray(flat)
+
+    @property
+    def held(self) -> np.ndarray:
+        """[out..]: whether a window has an element."""
+        inside = np.zeros(self.reach, bool)
+        inside[self.inner] = True
+        total: Any = False
+        for places in self.taps():
+            total = total | inside[places]
+        return np.asarray(total)
+
     def divisor(self, count_include_pad: bool) -> np.ndarray:
         """[out..]: the taps that count, at least 1."""
         counted = np.zeros(self.reach)
@@ -77,7 +95,10 @@ def average_backward(grad: np.ndarray, pooling: Pooling, count_include_pad: bool
 
 
 def maximum(x: np.ndarray, pooling: Pooling) -> tuple[np.ndarray, np.ndarray]:
-    """The maxima and their flat indices in the input; the first maximum or the first NaN wins, padding never does."""
+    """The maxima and their flat indices in the input; the first maximum or the first NaN wins, padding never does.
+
+    A window without an element gives −∞ and the element next to its first tap.
+    """
     wide = pooling.spread(x, -inf)
     index = np.full(pooling.reach, -1, np.int64)
     index[pooling.inner] = np.arange(prod(pooling.sizes)).reshape(pooling.sizes)
@@ -89,11 +110,14 @@ def maximum(x: np.ndarray, pooling: Pooling) -> tuple[np.ndarray, np.ndarray]:
         better &= place >= 0
         best = np.where(better, value, best)
         winner = np.where(better, place, winner)
-    return best, np.maximum(winner, 0)
+    return best, np.where(winner < 0, pooling.nearest, winner)
 
 
-def maximum_backward(grad: np.ndarray, indices: np.ndarray, sizes: Sequence[int]) -> np.ndarray:
+def maximum_backward(grad: np.ndarray, indices: np.ndarray, pooling: Pooling) -> np.ndarray:
+    """Gradients added at the indices; a window without an element has none to give its own to."""
     batch, channels = grad.shape[:2]
+    sizes = pooling.sizes
+    grad = np.where(pooling.held, grad, 0.0)
     total = np.zeros((batch, channels, prod(sizes)))
     flat = (batch, channels, prod(grad.shape[2:]))
     n, c = np.ogrid[:batch, :channels]

@@ -156,11 +156,13 @@ def maximum_with_indices(b: Any, x: FloatPrim, table: Windows, out_dtype: DType)
     return b.float_reshape(b.float_gather(2, taken, winner), shape), b.int_reshape(index, shape)
 
 
-def maximum_backward(b: Any, x: FloatPrim, output_grad: FloatPrim, indices: IntPrim, rank: int) -> FloatPrim:
-    """Each gradient is added at its window's index."""
-    planes, size = _planes(x, rank)
-    outputs = prod(output_grad.shape[-rank:])
+def maximum_backward(b: Any, x: FloatPrim, output_grad: FloatPrim, indices: IntPrim, held: np.ndarray) -> FloatPrim:
+    """Each gradient is added at its window's index, if the window holds an element."""
+    planes, size = _planes(x, held.ndim)
+    outputs = held.size
     grad = widen(b, b.float_reshape(output_grad, (planes, outputs)))
+    if not held.all():
+        grad = b.float_mask_fill(grad, bool_constant(b, ~held.reshape(1, -1), x.device), 0.0)
     total = b.float_scatter(
         1,
         zeros_like(b, grad, (planes, size)),
@@ -169,6 +171,24 @@ def maximum_backward(b: Any, x: FloatPrim, output_grad: FloatPrim, indices: IntP
         IndexingUpdateOp.ADD,
     )
     return b.float_reshape(cast(b, total, x.dtype), x.shape)
+
+
+def held(
+    sizes: Sequence[int],
+    kernel_size: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    ceil_mode: bool,
+    operation: str,
+) -> np.ndarray:
+    """[outputs ..]: whether a window holds an element; in wide padding or between dilated taps it may hold none."""
+    found: Any = True
+    for n, k, s, p, d in zip(sizes, kernel_size, stride, padding, dilation, strict=True):
+        out = pool_output_size(n, k, s, (p, p), d, ceil_mode, operation)
+        places = np.arange(out)[:, None] * s - p + np.arange(k)[None, :] * d
+        found = np.logical_and.outer(found, ((places >= 0) & (places < n)).any(1))
+    return np.asarray(found)
 
 
 # -------------------------------------------------------------------------------------------------- one dimension

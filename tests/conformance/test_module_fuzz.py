@@ -1,0 +1,140 @@
+"""Module and indexing functions with random options: wgpu beside the reference, and that beside PyTorch.
+
+What the contract composes by default is put beside PyTorch as well.
+
+What is drawn is in module_cases.py; the default run takes a few draws a function, the long run many.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from burn_wgpu.backends.wgpu.tensor import WgpuDevice
+from burn_wgpu.std.data import TensorData
+from burn_wgpu.std.dtype import F64
+from burn_wgpu.testing.records import CALLS
+from burn_wgpu.testing.records.call import Draw, Given, replaced, wide
+from tests.backends.reference.tools import DEFAULTS
+from tests.conformance.harness import LAYOUTS, REF, Try, faults, referred
+from tests.conformance.module_cases import CASES
+
+SHORT, LONG = 3, 150
+ORACLE_SHORT, ORACLE_LONG = 8, 200
+
+
+def first_seed(name: str) -> int:
+    """Functions of one family draw different options."""
+    return zlib.crc32(name.encode()) % 100_000
+
+
+# --------------------------------------------------------------------------------------- wgpu beside the reference
+
+
+@pytest.fixture(scope="module")
+def devices() -> tuple[WgpuDevice, WgpuDevice]:
+    return WgpuDevice(0), WgpuDevice(0, default_limits=True)
+
+
+def compare(name: str, count: int, devices: tuple[WgpuDevice, ...]) -> None:
+    call = replace(CALLS[name], cases=(CASES[name],))
+    found = []
+    for i in range(count):
+        dtype = call.dtypes[i % len(call.dtypes)]
+        device = devices[i // 2 % len(devices)]
+        if dtype.is_int and dtype.size_bytes == 8 and not call.moves and not device.capability.has("shader-int64"):
+            continue
+        layout = LAYOUTS[(i + i // len(LAYOUTS) + first_seed(name)) % len(LAYOUTS)]
+        found += list(faults(call, Try(dtype, 5, layout, 0, first_seed(name) + i), device))
+    assert not found, f"{name}: {len(found)} faults\n" + "\n".join(found[:12])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", CASES)
+def test_wgpu_gives_what_the_reference_gives(name: str, devices: tuple[WgpuDevice, ...]) -> None:
+    compare(name, SHORT, devices)
+
+
+@pytest.mark.gpu
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("name", CASES)
+def test_wgpu_gives_what_the_reference_gives_many_times(name: str, devices: tuple[WgpuDevice, ...]) -> None:
+    compare(name, LONG, devices)
+
+
+# ------------------------------------------------------------------ the reference and the defaults beside PyTorch
+
+BACKENDS: dict[str, Any] = {"native": REF, "defaults": DEFAULTS}
+
+
+def judge(name: str, count: int, backend: Any) -> None:
+    """The backend in float64 (ints and bools in their own dtype) beside the oracle."""
+    pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
+    from tests.conformance.module_oracles import ORACLES, Inapplicable
+
+    call = replace(CALLS[name], cases=(CASES[name],))
+    kinds = [dtype for dtype in call.dtypes if not dtype.is_float] or [F64]
+    judged = 0
+    for i in range(count):
+        args = wide(CASES[name](Draw(first_seed(name) + i, kinds[i % len(kinds)], 5)))
+        try:
+            want = ORACLES[name](*replaced(args, lambda a: a.values if isinstance(a, Given) else a))
+        except Inapplicable:
+            continue
+        got = referred(call, args, backend)
+        where = f"{name}, draw {i}: {replaced(args, lambda a: a.shape if isinstance(a, Given) else a)}"
+        assert not isinstance(got, type), f"{where}: it raises {got.__name__}"
+        wanted = want if isinstance(want, (tuple, list)) else (want,)
+        for g, w in zip(got, wanted, strict=True):
+            if w is not None:
+                assert_close(g, w, where)
+        judged += 1
+    assert judged, f"{name}: no draw that the oracle can judge"
+
+
+def assert_close(got: Any, want: np.ndarray, where: str) -> None:
+    assert isinstance(got, TensorData)
+    values = got.numpy()
+    assert values.shape == want.shape, f"{where}: shape {values.shape}, expected {want.shape}"
+    if values.dtype.kind != "f":
+        np.testing.assert_array_equal(values, want, err_msg=where)
+        return
+    finite = np.abs(want[np.isfinite(want)])
+    scale = min(float(finite.max(initial=1.0)), 1e300)
+    np.testing.assert_allclose(values, want, rtol=1e-9, atol=1e-9 * scale, err_msg=where)
+
+
+def draws(name: str, long: bool) -> int:
+    """Half of the resampling options have no counterpart in PyTorch."""
+    return (ORACLE_LONG if long else ORACLE_SHORT) * (8 if name.startswith("interpolate") else 1)
+
+
+def composed(name: str) -> bool:
+    """Whether the contract's body differs from the reference backend's."""
+    return getattr(type(DEFAULTS), name) is not getattr(type(REF), name)
+
+
+JUDGED = [
+    (name, which)
+    for name in CASES
+    if not name.startswith("deform")  # PyTorch has none
+    for which in BACKENDS
+    if which == "native" or composed(name)
+]
+
+
+@pytest.mark.parametrize(("name", "which"), JUDGED)
+def test_a_function_gives_what_pytorch_gives(name: str, which: str) -> None:
+    judge(name, draws(name, False), BACKENDS[which])
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(("name", "which"), JUDGED)
+def test_a_function_gives_what_pytorch_gives_many_times(name: str, which: str) -> None:
+    judge(name, draws(name, True), BACKENDS[which])
