@@ -669,7 +669,8 @@ class ModuleOps(Group):
         """−log of the probability of all alignments of each target, [N].
 
         log_probs [T, N, C] (log-softmaxed), targets [N, S], lengths [N]; steps from input_lengths on and targets from
-        target_lengths on are not looked at. A target that no alignment reaches gives +∞.
+        target_lengths on are not looked at. A target that no alignment reaches gives +∞; no steps give 0 for an empty
+        target. A length outside [0, T] or [0, S], or a label that is no class, is an index out of range.
         """
         return ctc.ctc_loss(self, log_probs, targets, input_lengths, target_lengths, blank)
 

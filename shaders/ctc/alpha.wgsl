@@ -16,6 +16,10 @@ fn share_at(n: u32, t: u32, p: u32) -> u32 {
 }
 
 fn check(n: u32, local: u32) {
+    let until = params.il_at + n * params.il_n;
+    if (local == 0u && input_lengths_at(until) > params.steps) {
+        report(params.fault_code, input_lengths_whole(until), params.steps + 1u);
+    }
     let place = params.tl_at + n * params.tl_n;
     let used = target_lengths_at(place);
     if (used > params.labels) {
@@ -39,24 +43,17 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     for (var lane = 0u; lane < LANES; lane++) {
         let n = min(block * LANES + lane, params.batch - 1u);
         let used = labels_of(n);
-        let steps = u32(clamp(steps_of(n), 1, i32(params.steps)));
+        let steps = u32(clamp(steps_of(n), 0, i32(params.steps)));
         check(n, local);
         workgroupBarrier();
         for (var p = local; p < params.count; p += THREADS) {
-            let word = place_word(n, p, used);
-            places[p] = word;
-            var first = -inf();
-            if (p < 2u) {
-                first = log_prob(0u, n, word & LABEL);
-            }
-            row[p] = first;
-            if (GRADIENT) {
-                keep_share(share_at(n, 0u, p), first);
-            }
+            places[p] = place_word(n, p, used);
+            // Before the first step: at the first place for sure, from where the first step enters it or the second.
+            row[p] = select(-inf(), 0.0, p == 0u);
         }
         workgroupBarrier();
         var old = 0u;
-        for (var t = 1u; t < params.steps; t++) {
+        for (var t = 0u; t < params.steps; t++) {
             for (var p = local; p < params.count; p += THREADS) {
                 var next = row[old + p];
                 if (t < steps) {

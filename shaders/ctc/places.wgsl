@@ -34,7 +34,7 @@ fn labels_of(n: u32) -> u32 {
     return select(0u, used, used <= params.labels);
 }
 
-// The steps of sample n as an i32; below 1 the first step still counts for the loss.
+// The steps of sample n as an i32; a faulty length may lie outside [0, params.steps].
 fn steps_of(n: u32) -> i32 {
     return bitcast<i32>(input_lengths_at(params.il_at + n * params.il_n));
 }

@@ -345,7 +345,7 @@ def _ctc(d: Draw, grad: bool) -> tuple[Any, ...]:
     logits -= np.log(np.exp(logits).sum(-1, keepdims=True))
     targets = d.rng.integers(0, classes - 1, (batch, labels))
     targets += targets >= blank
-    lengths = [d.rng.integers(1, steps + 1, batch), d.rng.integers(0, labels + 1, batch)]
+    lengths = [d.rng.integers(0, steps + 1, batch), d.rng.integers(0, labels + 1, batch)]
     kind = pick(d, I32, I64)
     tensors = (
         Given(held(logits, d.dtype), d.dtype, free=False), Given(targets.astype(kind.numpy), kind, free=False),

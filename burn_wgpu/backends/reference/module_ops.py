@@ -11,6 +11,7 @@ import numpy as np
 from burn_wgpu.backends.reference import attention as attentions
 from burn_wgpu.backends.reference import conv, pool
 from burn_wgpu.backends.reference import interpolate as resampling
+from burn_wgpu.backends.reference.shared import check_indices
 from burn_wgpu.backends.reference.tensor import RefTensor, lift64, lower
 from burn_wgpu.contract.module_ops import ModuleOps
 from burn_wgpu.contract.options import (
@@ -43,6 +44,17 @@ def _statistic(tensor: RefTensor, like: RefTensor) -> RefTensor:
     """A float64 statistic as the contract returns it: f32 beside halves and f32."""
     kind = F64 if like.dtype is F64 else F32
     return RefTensor(lower(tensor.values, kind), kind, tensor.device)
+
+
+def _check_ctc(
+    operation: str, log_probs: RefTensor, targets: RefTensor, input_lengths: RefTensor, target_lengths: RefTensor
+) -> None:
+    """Raises IndexOutOfRange for a length that is more than there is, or a label in use that is no class."""
+    steps, _, classes = log_probs.shape
+    used = np.arange(targets.shape[1]) < target_lengths.values[:, None]
+    check_indices(f"{operation}, input_lengths", input_lengths.values, steps + 1, 0)
+    check_indices(f"{operation}, target_lengths", target_lengths.values, targets.shape[1] + 1, 0)
+    check_indices(f"{operation}, targets", np.where(used, targets.values, 0), classes, 2)
 
 
 class ReferenceModuleOps(ModuleOps):
@@ -382,6 +394,7 @@ class ReferenceModuleOps(ModuleOps):
         target_lengths: RefTensor,
         blank: int,
     ) -> RefTensor:
+        _check_ctc("ctc_loss", log_probs, targets, input_lengths, target_lengths)
         loss: Any = super().ctc_loss(_wide(log_probs), targets, input_lengths, target_lengths, blank)
         return _rounded(loss.values, log_probs)
 
@@ -394,6 +407,7 @@ class ReferenceModuleOps(ModuleOps):
         output_grad: RefTensor,
         blank: int,
     ) -> RefTensor:
+        _check_ctc("ctc_loss_backward", log_probs, targets, input_lengths, target_lengths)
         wide = _wide(log_probs)
         grad: Any = super().ctc_loss_backward(wide, targets, input_lengths, target_lengths, _wide(output_grad), blank)
         return _rounded(grad.values, log_probs)

@@ -1,7 +1,8 @@
 """Connectionist temporal classification (Graves et al. 2006), composed of contract functions.
 
 The target of each sample is read as l′ = blank, t₁, blank, t₂, …, blank with P = 2·S + 1 places; alpha[t, n, s] is the
-log-probability of every alignment of the first t + 1 steps that ends at place s.
+log-probability of every alignment of the first t + 1 steps that ends at place s. Before any step it is 0 at place 0 and
+−∞ elsewhere: the first step enters place 0 or 1 from there, and without a step only an empty target is reached.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from burn_wgpu.contract.defaults.common import bool_constant, cast, int_constant, narrow, widen, zeros_like
+from burn_wgpu.contract.defaults.common import cast, float_constant, int_constant, narrow, widen, zeros_like
 from burn_wgpu.contract.options import IndexingUpdateOp
 from burn_wgpu.contract.types import BoolPrim, FloatPrim, IntPrim
+from burn_wgpu.std.dtype import I32
 from burn_wgpu.std.slice import Slice
 
 
@@ -21,6 +23,8 @@ def ctc_loss(
     b: Any, log_probs: FloatPrim, targets: IntPrim, input_lengths: IntPrim, target_lengths: IntPrim, blank: int
 ) -> FloatPrim:
     wide = widen(b, log_probs)
+    input_lengths = _looked_up(b, input_lengths, log_probs.shape[0])
+    target_lengths = _looked_up(b, target_lengths, targets.shape[1])
     labels = _extended(b, targets, target_lengths, blank)
     places = _at_labels(b, wide, labels)
     last = _recursion(b, places, _may_skip(b, labels, blank), input_lengths)[-1]
@@ -42,12 +46,16 @@ def ctc_loss_backward(
     """
     wide = widen(b, log_probs)
     steps, batch, _ = wide.shape
+    if not steps:
+        return cast(b, zeros_like(b, wide), log_probs.dtype)
+    input_lengths = _looked_up(b, input_lengths, steps)
+    target_lengths = _looked_up(b, target_lengths, targets.shape[1])
     kind = wide.device.settings.bool_dtype
     labels = _extended(b, targets, target_lengths, blank)
     count = labels.shape[1]
     places = _at_labels(b, wide, labels)
     alpha_steps = _recursion(b, places, _may_skip(b, labels, blank), input_lengths)
-    alpha = _stacked(b, alpha_steps)
+    alpha = _stacked(b, alpha_steps[1:])
     loss = b.float_reshape(b.float_neg(_total(b, alpha_steps[-1], target_lengths)), (1, batch, 1))
 
     flip_step = _mirror(b, input_lengths, steps)  # [T, N]
@@ -61,7 +69,7 @@ def ctc_loss_backward(
 
     back_labels = b.int_gather(1, labels, flip_place)
     beta_steps = _recursion(b, mirrored(places), _may_skip(b, back_labels, blank), input_lengths)
-    beta = mirrored(_stacked(b, beta_steps))
+    beta = mirrored(_stacked(b, beta_steps[1:]))
 
     # −inf stands on both sides where a place is unreachable: there the share is 0, not −inf + inf.
     dead = b.bool_or(b.float_equal_elem(b.float_add(alpha, beta), -inf, kind), b.float_equal_elem(places, -inf, kind))
@@ -85,6 +93,11 @@ def ctc_loss_backward(
     hopeless = b.float_equal_elem(loss, inf, kind)
     nothing = b.bool_or(b.bool_expand(over, (steps, batch, 1)), b.bool_expand(hopeless, (steps, batch, 1)))
     return cast(b, b.float_mask_fill(grad, nothing, 0.0), log_probs.dtype)
+
+
+def _looked_up(b: Any, lengths: IntPrim, most: int) -> IntPrim:
+    """The lengths as i32, read from a list of the possible ones: one outside [0, most] is an index out of range."""
+    return b.int_select(b.int_arange(0, most + 1, lengths.device, I32), 0, lengths)  # type: ignore[no-any-return]
 
 
 def _extended(b: Any, targets: IntPrim, target_lengths: IntPrim, blank: int) -> IntPrim:
@@ -123,21 +136,18 @@ def _may_skip(b: Any, labels: IntPrim, blank: int) -> BoolPrim:
 
 
 def _recursion(b: Any, places: FloatPrim, skip: BoolPrim, input_lengths: IntPrim) -> list[FloatPrim]:
-    """alpha of every step, each [N, P]; a sample stays as it is after its last step."""
+    """alpha before the first step and after every one, each [N, P]; a sample stays as it is after its last step."""
     kind = places.device.settings.bool_dtype
     steps, batch, count = places.shape
-
-    def step(t: int) -> FloatPrim:
-        return b.float_reshape(narrow(b, places, 0, t, 1), (batch, count))
-
-    late = bool_constant(b, np.arange(count).reshape(1, -1) > 1, places.device)
-    alpha = b.float_mask_fill(step(0), late, -inf)
+    start = np.where(np.arange(count) == 0, 0.0, -inf).reshape(1, -1)
+    alpha = b.float_expand(float_constant(b, start, places), (batch, count))
     found = [alpha]
     no_skip = b.bool_not(skip)
-    for t in range(1, steps):
+    for t in range(steps):
         one = _shifted(b, alpha, 1)
         two = b.float_mask_fill(_shifted(b, alpha, 2), no_skip, -inf)
-        entered = b.float_add(_log_add(b, [alpha, one, two]), step(t))
+        step = b.float_reshape(narrow(b, places, 0, t, 1), (batch, count))
+        entered = b.float_add(_log_add(b, [alpha, one, two]), step)
         ended = b.bool_reshape(b.int_lower_equal_elem(input_lengths, t, kind), (batch, 1))
         alpha = b.float_mask_where(entered, ended, alpha)
         found.append(alpha)

@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from burn_wgpu.std.dtype import F16, F64, I64
+from burn_wgpu.std.dtype import F16, F64, I8, I64
+from burn_wgpu.std.errors import IndexOutOfRange
 from tests.backends.reference.tools import BOTH, floats, ints, near, read
 
 both = pytest.mark.parametrize("b", [b for _, b in BOTH], ids=[name for name, _ in BOTH])
@@ -83,3 +84,36 @@ def test_halves_are_summed_in_more_digits(b):
     arguments = ints([[1, 2, 3]]), ints([40]), ints([3])
     wide = read(b.ctc_loss(floats(stored, F64), *arguments, 0))
     near(b.ctc_loss(floats(stored, F16), *arguments, 0), wide, 1e-3)
+
+
+@both
+def test_without_steps_only_an_empty_target_is_reached(b):
+    """As PyTorch: nothing is the one alignment of an empty target."""
+    targets, steps, lengths = ints(np.array([[1, 2]] * 4)), np.array([0, 0, 0, 3]), ints(np.array([0, 1, 2, 1]))
+    log_probs = log_softmax(RNG.normal(size=(5, 4, 3)))
+    for kept in (5, 0):
+        arguments = floats(log_probs[:kept], F64), targets, ints(np.minimum(steps, kept)), lengths
+        loss = read(b.ctc_loss(*arguments, 0))
+        assert loss[:3].tolist() == [0.0, np.inf, np.inf]
+        assert np.isfinite(loss[3]) == (kept == 5)
+        assert (read(b.ctc_loss_backward(*arguments, floats(np.ones(4), F64), 0))[:, :3] == 0).all()
+
+
+@both
+@pytest.mark.parametrize("kind", [I8, I64], ids=str)
+def test_lengths_of_any_int_dtype(b, kind):
+    """Twice a length, which the places are counted by, need not fit its dtype."""
+    log_probs, targets = log_softmax(RNG.normal(size=(90, 1, 3))), np.array([[1, 2] * 40])
+    lengths = [ints(np.array([n]), kind) for n in (90, 80)]
+    found = b.ctc_loss(floats(log_probs, F64), ints(targets), *lengths, 0)
+    want = b.ctc_loss(floats(log_probs, F64), ints(targets), ints(np.array([90])), ints(np.array([80])), 0)
+    assert np.isfinite(read(want)).all()
+    near(found, read(want), 1e-12)
+
+
+@both
+@pytest.mark.parametrize(("steps", "length"), [(6, 2), (-1, 2), (5, 4), (5, -1)])
+def test_a_length_out_of_range_is_an_error(b, steps, length):
+    arguments = floats(np.zeros((5, 1, 3)), F64), ints(np.array([[1, 2, 1]]))
+    with pytest.raises(IndexOutOfRange):
+        b.ctc_loss(*arguments, ints(np.array([steps])), ints(np.array([length])), 0)

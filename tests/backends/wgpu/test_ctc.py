@@ -152,15 +152,29 @@ def test_a_label_or_a_length_out_of_range_is_reported(which: str, device: WgpuDe
     given = drawn((6, 2, 2, 4))
     name = {"loss": "ctc_loss", "gradient": "ctc_loss_backward"}[which]
 
-    def read(targets: Any, lengths: Any) -> None:
-        tensors = on(device, (given[0], np.array(targets), given[2], np.array(lengths), given[4]), dt.F32)
+    def read(targets: Any, lengths: Any, steps: Any = (6, 5)) -> None:
+        tensors = on(device, (given[0], np.array(targets), np.array(steps), np.array(lengths), given[4]), dt.F32)
         down(loss_and_gradient(B, tensors, 0)[0] if which == "loss" else B.ctc_loss_backward(*tensors, 0))
 
     with pytest.raises(IndexOutOfRange, match=f"^{name}: index -1 is out of range for an axis of size 4"):
         read([[1, 2], [3, -1]], [2, 2])
     with pytest.raises(IndexOutOfRange, match=f"^{name}: index 5 is out of range for an axis of size 3"):
         read([[1, 2], [3, 1]], [2, 5])
+    for length in (7, -1):
+        with pytest.raises(IndexOutOfRange, match=f"^{name}: index {length} is out of range for an axis of size 7"):
+            read([[1, 2], [3, 1]], [2, 2], (6, length))
     read([[1, 2], [3, 1]], [2, 2])
+
+
+def test_without_steps_only_an_empty_target_is_reached(device: WgpuDevice) -> None:
+    log_probs = log_softmax(np.random.default_rng(4).normal(size=(5, 4, 3)))
+    targets, steps, lengths = np.array([[1, 2]] * 4), np.array([0, 0, 0, 3]), np.array([0, 1, 2, 1])
+    for kept in (5, 0):  # without any step at all as well
+        given = (log_probs[:kept], targets, np.minimum(steps, kept), lengths, np.ones(4))
+        loss, grad = (down(t) for t in loss_and_gradient(B, on(device, given, dt.F32), 0))
+        assert loss[:3].tolist() == [0.0, np.inf, np.inf]
+        assert (grad[:, :3] == 0).all()
+        assert np.isfinite(loss[3]) == (kept == 5)
 
 
 def test_a_report_shows_the_whole_index(device: WgpuDevice) -> None:
