@@ -1,35 +1,235 @@
-"""Sorting along an axis: tiles in workgroup memory, then merge passes; always by (key, position), so always stable.
+"""Sorting along an axis, stably, by radix: digits of order-preserving keys, least significant first.
 
-A row that fits a tile (2048 elements with the default limits, 1024 of 8 bytes) is one launch. Longer rows are cut into
-tiles and their runs merged two by two, ceil(log2(tiles)) passes over keys of one or two words and positions. top-k is
-the same with runs cut to k elements, so that a pass moves k elements a run.
+Three ways, one launch where a row fits a workgroup:
 
-The kernels give positions; values are gathered by them from the source, which keeps every bit (a NaN's payload, the
-sign of a zero) that the keys forget. Radix passes would save work above a million elements a row; merging needs no
-scan, no second algorithm for 64 bits, and no order of workgroups.
+tile    a workgroup sorts whole rows in its memory (4096 elements, 2048 with the default limits), any number of short ones
+passes  longer rows: for each byte of the key a histogram of every block, the sums of the histograms along the row, and
+        a move of every element to its new place; three launches a byte, and a byte that the dtype lacks costs none
+select  top-k of a long row for small k: each block gives its own first k by radix selection, which are a row of their
+        own again, until one block is left
+
+Elements travel as their stored bits, from which keys are made when digits are wanted: values come out with every bit (a
+NaN's payload, the sign of a zero) that keys forget, and need no second look at the source. A position travels beside,
+in the same word where both fit, and only when it is asked for. Nothing depends on the order of workgroups.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from burn_wgpu.kernel.index import Axis, Picked, gather_launch
 from burn_wgpu.kernel.walk import Numbers, Steps, narrow_launch, walk
 from burn_wgpu.shader.capability import Capability
 from burn_wgpu.shader.launch import KernelKey, Launch, Out, Plan, fold
 from burn_wgpu.shader.prelude import Prelude, raw_kind
 from burn_wgpu.std import dtype as dt
-from burn_wgpu.std.dtype import BF16, F16, U32, DType
+from burn_wgpu.std.dtype import BF16, F16, DType
 from burn_wgpu.std.layout import Layout
 
 WORKGROUP = 256
-LONGEST_TILE = 2048
-SHORTEST_TILE = 16
-SLOTS = 512
-"""A workgroup sorts several short tiles until it has this many slots."""
-PART = 8
-"""Neighbours that an invocation merges."""
-_FLIP = 0xFFFFFFFF
+LONGEST = 16
+"""Elements that a thread holds at most, in registers."""
+SHORT = 8
+"""… of rows that fit a workgroup with so few, or where workgroup memory is scarce."""
+SELECTED = 256
+"""The largest k of the way select: a workgroup ranks so many elements."""
+SELECT_FROM = 1024
+"""The shortest row that is worth a workgroup that selects; shorter ones are sorted several at once."""
+WAYS = ("tile", "passes", "select")
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """How an element's bits and its position lie in one to three words while they are sorted.
+
+    packed  bits in the lower half of a word, the position in the upper one
+    """
+
+    dtype: DType
+    places: bool
+    packed: bool
+
+    @staticmethod
+    def of(dtype: DType, n: int, places: bool) -> Items:
+        return Items(dtype, places, places and dtype.size_bytes <= 2 and n <= 1 << 16)
+
+    @property
+    def value_words(self) -> int:
+        return 2 if self.dtype.size_bytes == 8 else 1
+
+    @property
+    def words(self) -> int:
+        return self.value_words + (1 if self.places and not self.packed else 0)
+
+    @property
+    def type(self) -> str:
+        return ("u32", "vec2<u32>", "vec3<u32>")[self.words - 1]
+
+    @property
+    def key_bytes(self) -> int:
+        return self.dtype.size_bytes
+
+    def declare(self, prelude: Prelude, descending_flip: str) -> None:
+        """Item and what is asked of one: item_of, value_of, place_of, word_of, with_word, key_of, bits_of."""
+        wide = self.value_words == 2
+        prelude.alias("Item", self.type)
+        prelude.alias("K", "vec2<u32>" if wide else "u32")
+        raw = "vec2<u32>" if wide else "u32"
+        parts = [f"item.{c}" for c in "xyz"[: self.words]] if self.words > 1 else ["item"]
+        if self.packed:
+            value, place, made = "item & 0xffffu", "item >> 16u", "value | (place << 16u)"
+        else:
+            value = "item.xy" if wide else parts[0]
+            place = parts[-1] if self.places else "0u"
+            made = f"{self.type}(value, place)" if self.places else "value"
+        prelude.text(f"fn item_of(value: {raw}, place: u32) -> Item {{ return {made}; }}")
+        prelude.text(f"fn value_of(item: Item) -> {raw} {{ return {value}; }}")
+        prelude.text(f"fn place_of(item: Item) -> u32 {{ return {place}; }}")
+        chosen, changed = parts[0], "w"
+        if self.words > 1:
+            for c in range(1, self.words):
+                chosen = f"select({chosen}, {parts[c]}, c == {c}u)"
+            changed = f"Item({', '.join(f'select({p}, w, c == {c}u)' for c, p in enumerate(parts))})"
+        prelude.text(f"fn word_of(item: Item, c: u32) -> u32 {{ return {chosen}; }}")
+        prelude.text(f"fn with_word(item: Item, c: u32, w: u32) -> Item {{ return {changed}; }}")
+        prelude.use("sort/key")
+        key = f"{_key_function(self.dtype)}(value_of(item))"
+        if self.dtype in (F16, BF16):
+            key += " >> 16u"
+        prelude.text(f"fn key_of(item: Item) -> K {{ return ({key}) ^ K({descending_flip}); }}")
+        if wide:
+            prelude.text(
+                "fn bits_of(item: Item, shift: u32) -> u32 { let key = key_of(item); "
+                "return select(key.x, key.y, shift >= 32u) >> (shift & 31u); }"
+            )
+        else:
+            prelude.text("fn bits_of(item: Item, shift: u32) -> u32 { return key_of(item) >> shift; }")
+
+    def flip(self, descending: bool) -> int:
+        return (1 << min(32, 8 * self.key_bytes)) - 1 if descending else 0
+
+
+def _key_function(dtype: DType) -> str:
+    if dtype in (F16, BF16) or dtype.kind == "int" or dtype.size_bytes == 8:
+        return f"key_{dtype.name}"
+    return "key_f32" if dtype.is_float else "key_u32"
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """Elements as a tensor stores them: the start of row r by a layout, and the distance between a row's elements."""
+
+    operand: int
+    rows: Layout
+    stride: int
+
+    @property
+    def operands(self) -> tuple[int, ...]:
+        return (self.operand,)
+
+    def declare(self, items: Items, numbers: Numbers) -> None:
+        numbers.prelude.storage("src", raw_kind(items.dtype.size_bytes))
+        stride = numbers.add("stride_in", self.stride)
+        walk(numbers, "row_at", [self.rows])
+        numbers.prelude.text(
+            f"fn load_item(row: u32, i: u32) -> Item {{ return item_of(load_src(row_at(row) + i * {stride}), i); }}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Elements between two launches: a buffer a word, rows of one length."""
+
+    operands: tuple[int, ...]
+    length: int
+
+    @staticmethod
+    def scratch(steps: Steps, items: Items, rows: int, length: int) -> Words:
+        return Words(tuple(steps.scratch(4 * rows * length) for _ in range(items.words)), length)
+
+    def declare(self, items: Items, numbers: Numbers) -> None:
+        for c in range(items.words):
+            numbers.prelude.raw_storage(f"in{c}", "array<u32>")
+        length = numbers.add("length_in", self.length)
+        loads = ", ".join(f"in{c}[at]" for c in range(items.words))
+        numbers.prelude.text(
+            f"fn load_item(row: u32, i: u32) -> Item {{ let at = row * {length} + i; return Item({loads}); }}"
+        )
+
+    def declare_stores(self, items: Items, prelude: Prelude) -> int:
+        for c in range(items.words):
+            prelude.raw_storage(f"out{c}", "array<u32>")
+        stores = " ".join(f"out{c}[base + at] = word_of(a, {c}u);" for c in range(items.words))
+        _finish(prelude, stores)
+        return 1
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Where sorted elements end: operands of the values and of the positions, either of which may be missing, and how
+    many bytes an element has there. Less than a word only if a row's results fill whole words."""
+
+    values: tuple[int, int] | None
+    places: tuple[int, int] | None
+
+    @property
+    def operands(self) -> tuple[int, ...]:
+        return tuple(x[0] for x in (self.values, self.places) if x)
+
+    def declare_stores(self, items: Items, prelude: Prelude) -> int:
+        """Declares finish; gives how many neighbours it takes at once."""
+        lanes = max(4 // min(4, x[1]) for x in (self.values, self.places) if x)
+        stores = []
+        for name, target in (("value", self.values), ("place", self.places)):
+            if target is None:
+                continue
+            size = target[1]
+            wide = size == 8
+            prelude.raw_storage(f"out_{name}s", f"array<{'vec2<u32>' if wide else 'u32'}>")
+            per_word = 4 // min(4, size)
+            for first in range(0, lanes, per_word):
+                if per_word == 1:
+                    element = f"{name}_of({'abcd'[first]})"
+                    if wide and name == "place":
+                        element = f"vec2<u32>({element}, 0u)"
+                    at = "base + at"
+                else:
+                    mask = (1 << 8 * size) - 1
+                    element = " | ".join(
+                        f"(({name}_of({'abcd'[first + j]}) & {mask}u) << {8 * size * j}u)" for j in range(per_word)
+                    )
+                    at = f"(base + at) / {per_word}u"
+                ahead = f" + {first // per_word}u" if first else ""
+                store = f"out_{name}s[{at}{ahead}] = {element};"
+                stores.append(f"if (at + {first}u < params.keep) {{ {store} }}" if first else store)
+        _finish(prelude, " ".join(stores))
+        return lanes
+
+
+def _finish(prelude: Prelude, stores: str) -> None:
+    prelude.text(f"fn finish(base: u32, at: u32, a: Item, b: Item, c: Item, d: Item) {{ {stores} }}")
+
+
+Source = Tensor | Words
+Target = Words | Results
+
+
+def way_of(n: int, k: int, items: Items, device: Capability) -> str:
+    """The fastest of WAYS."""
+    if k <= SELECTED and k < n and n >= SELECT_FROM:
+        return "select"
+    return "tile" if n <= WORKGROUP * most_of(device) else "passes"
+
+
+def most_of(device: Capability) -> int:
+    """Elements that a thread holds at most where workgroup memory allows."""
+    return LONGEST if _radix_bytes(LONGEST) <= device.max_workgroup_bytes else SHORT
+
+
+def _radix_bytes(per: int) -> int:
+    """Workgroup memory of sort/radix."""
+    words = max(per, 8) * WORKGROUP
+    return 4 * (words + words // 32 + 2 * WORKGROUP + 256)
 
 
 def sort_plan(
@@ -42,32 +242,38 @@ def sort_plan(
     device: Capability,
     values: bool,
     indices: DType | None,
+    way: str | None = None,
 ) -> Plan:
     """The first k of each sorted row along dim. Outputs: values if asked for, then indices of a dtype if given.
 
     Outputs are [.., k] with the sorted axis last, whatever dim is: the caller moves it back as a view.
+    way: one of WAYS that can do it, instead of the fastest one.
     """
     rest = [a for a in range(layout.rank) if a != dim]
     shape = (*[layout.shape[a] for a in rest], k)
     outputs = ([Out.of(shape, dtype)] if values else []) + ([Out.of(shape, indices)] if indices else [])
     steps = Steps(1, outputs)
-    out = Layout.dense(shape)
-    if out.size == 0:
+    count = Layout.dense(shape).size
+    if count == 0:
         return steps.plan(operation)
-    direct = indices is not None and indices.size_bytes == 4
-    places = steps.output(len(outputs) - 1) if direct else steps.scratch(4 * out.size)
-    sort_launches(steps, layout, dtype, dim, k, descending, 0, places, None, device)
-    if values:
-        strides = [layout.strides[a] for a in rest]
-        source = Layout.of(shape, (*strides, 0), layout.offset)
-        picked = Picked(source, out, (Axis(layout.shape[dim], layout.strides[dim]),))
-        launch = gather_launch(
-            operation, picked, dtype.size_bytes, U32, (0, places, steps.output(0)), device, faults=False
-        )
-        assert launch is not None
-        steps.launch(launch)
-    if indices is not None and not direct:
-        steps.launch(narrow_launch(out.size, indices, places, steps.output(len(outputs) - 1), device))
+    n = layout.shape[dim]
+    way = way or way_of(n, k, Items.of(dtype, n, indices is not None), device)
+    # A result of less than a word an element is written directly only where no two workgroups meet in a word.
+    late = []
+
+    def target(index: int, kind: DType) -> tuple[int, int]:
+        size = kind.size_bytes
+        if size >= 4 or (way != "passes" and (count == k or k * size % 4 == 0)):
+            return steps.output(index), size
+        late.append((kind, steps.scratch(4 * count), steps.output(index)))
+        return late[-1][1], 4
+
+    results = Results(
+        target(0, dtype) if values else None, target(len(outputs) - 1, indices) if indices is not None else None
+    )
+    _launches(steps, layout, dtype, dim, k, descending, 0, results, way, device)
+    for kind, source, to in late:
+        steps.launch(narrow_launch(count, kind, source, to, device))
     return steps.plan(operation)
 
 
@@ -80,164 +286,199 @@ def sort_launches(
     descending: bool,
     source: int,
     places: int,
-    keys: int | None,
+    values: int | None,
     device: Capability,
 ) -> None:
-    """Adds the launches that write the positions [rows, k] as u32 into operand `places`, and, when `keys` is an
-    operand, the sorted keys (order-preserving, one or two words each) into that."""
-    n = layout.shape[dim]
-    key_words = 2 if dtype.size_bytes == 8 else 1
-    tile = tile_size(n, key_words, device)
-    tiles = -(-n // tile)
-    rest = [a for a in range(layout.rank) if a != dim]
-    rows = Layout.of([layout.shape[a] for a in rest], [layout.strides[a] for a in rest], layout.offset)
-
-    # The runs of one level are read while those of the next are written: two sets of buffers take turns.
-    levels = [(tiles, min(k, tile))]
-    span = tile
-    while levels[-1][0] > 1:
-        span *= 2
-        levels.append((-(-levels[-1][0] // 2), min(k, span)))
-    most = rows.size * max((count * run for count, run in levels[:-1]), default=0)
-    turns = [(steps.scratch(4 * most), steps.scratch(4 * key_words * most)) for _ in range(min(2, len(levels) - 1))]
-    at: list[tuple[int, int | None]] = [turns[i % 2] for i in range(len(levels) - 1)]
-    at.append((places, keys))
-    steps.launch(
-        _tile_launch(rows, layout.strides[dim], n, dtype, tile, levels[0][1], descending, source, at[0], device)
-    )
-    span = tile
-    for i in range(1, len(levels)):
-        steps.launch(
-            _merge_launch(
-                rows.size, levels[i - 1][0], n, k, span, levels[i - 1][1], levels[i][1], key_words, at[i - 1], at[i],
-                device,
-            )
-        )  # fmt: skip
-        span *= 2
+    """Adds the launches that write the positions [rows, k] as u32 into operand `places`, and, when `values` is an
+    operand, the sorted elements of 4 or 8 bytes into that."""
+    way = way_of(layout.shape[dim], k, Items.of(dtype, layout.shape[dim], True), device)
+    results = Results((values, dtype.size_bytes) if values is not None else None, (places, 4))
+    _launches(steps, layout, dtype, dim, k, descending, source, results, way, device)
 
 
-def tile_size(n: int, key_words: int, device: Capability) -> int:
-    """Elements that a workgroup sorts at once: a power of two, at least n where workgroup memory allows."""
-    longest = LONGEST_TILE
-    while longest * 4 * (key_words + 1) > device.max_workgroup_bytes:
-        longest //= 2
-    tile = SHORTEST_TILE
-    while tile < n and tile < longest:
-        tile *= 2
-    return tile
-
-
-def _key_storage(prelude: Prelude, key_words: int) -> None:
-    """K, its order, and the libraries."""
-    prelude.alias("K", "u32" if key_words == 1 else "vec2<u32>")
-    prelude.use("sort/less32" if key_words == 1 else "sort/less64")
-
-
-def _outputs(prelude: Prelude, keys: int | None) -> None:
-    prelude.raw_storage("out_places", "array<u32>")
-    if keys is None:
-        prelude.text("fn keep_key(at: u32, key: K) {}")
-    else:
-        prelude.raw_storage("out_keys", "array<K>")
-        prelude.text("fn keep_key(at: u32, key: K) { out_keys[at] = key; }")
-
-
-def _tile_launch(
-    rows: Layout,
-    stride: int,
-    n: int,
+def _launches(
+    steps: Steps,
+    layout: Layout,
     dtype: DType,
-    tile: int,
-    keep: int,
+    dim: int,
+    k: int,
     descending: bool,
     source: int,
-    to: tuple[int, int | None],
+    results: Results,
+    way: str,
     device: Capability,
-) -> Launch:
-    key_words = 2 if dtype.size_bytes == 8 else 1
-    together = max(1, SLOTS // tile)
-    tiles = -(-n // tile)
-    workgroup = min(WORKGROUP, tile * together // 2)
-    runs = rows.size * tiles
-    grid = fold(-(-runs // together), device)
-    prelude = Prelude()
-    _key_storage(prelude, key_words)
-    prelude.storage("src", raw_kind(dtype.size_bytes))
-    prelude.use("sort/key")
-    prelude.text(f"fn key_at(i: u32) -> K {{ return {_key_function(dtype)}(load_src(i)); }}")
-    _outputs(prelude, to[1])
-    prelude.const("WORKGROUP", workgroup)
-    prelude.const("TILE", tile)
-    prelude.const("ROWS", together)
-    numbers = Numbers(prelude, grid[0])
-    for name, value in {
-        "runs": runs, "tiles": tiles, "size": n, "stride": stride, "keep": keep, "run": keep,
-        "flip": _FLIP if descending else 0,
-    }.items():  # fmt: skip
-        numbers.add(name, value)
-    walk(numbers, "row_at", [rows])
-    params = numbers.declare()
-    key = KernelKey(
-        "sort/tile", prelude.build(), tuple(prelude.uses), prelude.bindings, 4 * (key_words + 1) * tile * together,
-        workgroup, frozenset(), trusted=True,
-    )  # fmt: skip
-    return Launch(key, (source, *[o for o in to if o is not None]), params, grid)
+) -> None:
+    n = layout.shape[dim]
+    rest = [a for a in range(layout.rank) if a != dim]
+    rows = Layout.of([layout.shape[a] for a in rest], [layout.strides[a] for a in rest], layout.offset)
+    items = Items.of(dtype, n, results.places is not None)
+    sort = _Sort(steps, items, rows.size, items.flip(descending), device)
+    tensor = Tensor(source, rows, layout.strides[dim])
+    if way == "tile":
+        sort.tile(tensor, n, k, results)
+    elif way == "select":
+        sort.select(tensor, n, k, results)
+    else:
+        sort.passes(tensor, n, k, results)
 
 
-def _key_function(dtype: DType) -> str:
-    if dtype in (F16, BF16) or dtype.kind == "int" or dtype.size_bytes == 8:
-        return f"key_{dtype.name}"
-    return "key_f32" if dtype.is_float else "key_u32"
+@dataclass(frozen=True, slots=True)
+class _Sort:
+    """Adds launches to a plan."""
 
+    steps: Steps
+    items: Items
+    rows: int
+    flip: int
+    device: Capability
 
-def _merge_launch(
-    rows: int,
-    runs: int,
-    n: int,
-    keep: int,
-    span: int,
-    run_in: int,
-    run_out: int,
-    key_words: int,
-    source: tuple[int, int | None],
-    to: tuple[int, int | None],
-    device: Capability,
-) -> Launch:
-    pairs = -(-runs // 2)
-    parts = -(-run_out // PART)
-    count = rows * pairs * parts
-    grid = fold(-(-count // WORKGROUP), device)
-    prelude = Prelude()
-    _key_storage(prelude, key_words)
-    prelude.raw_storage("in_places", "array<u32>")
-    prelude.raw_storage("in_keys", "array<K>")
-    _outputs(prelude, to[1])
-    prelude.const("WORKGROUP", WORKGROUP)
-    prelude.const("PART", PART)
-    numbers = Numbers(prelude, grid[0])
-    for name, value in {
-        "count": count, "parts": parts, "pairs": pairs, "runs": runs, "size": n, "keep": keep, "span": span,
-        "run_in": run_in, "run_out": run_out,
-    }.items():  # fmt: skip
-        numbers.add(name, value)
-    params = numbers.declare()
-    key = KernelKey(
-        "sort/merge", prelude.build(), tuple(prelude.uses), prelude.bindings, 0, WORKGROUP, frozenset(), trusted=True
-    )
-    assert source[1] is not None
-    return Launch(key, (source[0], source[1], *[o for o in to if o is not None]), params, grid)
+    def tile(self, source: Source, n: int, k: int, results: Results) -> None:
+        """Whole rows in workgroup memory."""
+        per = SHORT if n <= WORKGROUP * SHORT else LONGEST
+        threads = 1
+        while threads * per < n:
+            threads *= 2
+        runs = WORKGROUP // threads
+        grid = fold(-(-self.rows // runs), self.device)
+        self._radix(source, results, per, threads, False, grid, {
+            "runs": self.rows, "blocks": 1, "size": n, "keep": k, "shift": 0, "passes": 2 * self.items.key_bytes,
+        })  # fmt: skip
+
+    def passes(self, source: Source, n: int, k: int, results: Results) -> None:
+        """Rows of any length, a byte at a time."""
+        per = most_of(self.device)
+        blocks = -(-n // (WORKGROUP * per))
+        runs = self.rows * blocks
+        counts, totals = self.steps.scratch(4 * 256 * runs), self.steps.scratch(4 * 256 * self.rows)
+        count = self.items.key_bytes
+        turns = [Words.scratch(self.steps, self.items, self.rows, n) for _ in range(min(2, count - 1))]
+        grid = fold(runs, self.device)
+        for byte in range(count):
+            last = byte == count - 1
+            target: Target = results if last else turns[byte % 2]
+            numbers = {
+                "runs": runs, "blocks": blocks, "size": n, "keep": k if last else n, "shift": 8 * byte, "passes": 2,
+            }  # fmt: skip
+            self._histogram(source, per, grid, counts, numbers)
+            self._offsets(blocks, counts, totals)
+            self._radix(source, target, per, WORKGROUP, True, grid, numbers, (counts, totals))
+            if not last:
+                source = turns[byte % 2]
+
+    def select(self, source: Source, n: int, k: int, results: Results) -> None:
+        """The first k of each block, then of those, until one block is left."""
+        while True:
+            per = 1
+            while per < LONGEST and WORKGROUP * per < n:
+                per *= 2
+            span = WORKGROUP * per
+            blocks = -(-n // span)
+            left = (blocks - 1) * k + min(k, n - (blocks - 1) * span)
+            last = blocks == 1
+            target = results if last else Words.scratch(self.steps, self.items, self.rows, left)
+            self._select(source, target, per, {
+                "runs": self.rows * blocks, "blocks": blocks, "size": n, "keep": k, "stride": left,
+            })  # fmt: skip
+            if isinstance(target, Results):
+                return
+            source, n = target, left
+
+    def _start(self, numbers: dict[str, int], grid: tuple[int, int, int], source: Source) -> tuple[Prelude, Numbers]:
+        prelude = Prelude()
+        prelude.const("WORKGROUP", WORKGROUP)
+        made = Numbers(prelude, grid[0])
+        for name, value in numbers.items():
+            made.add(name, value)
+        self.items.declare(prelude, made.add("flip", self.flip))
+        source.declare(self.items, made)
+        return prelude, made
+
+    def _add(self, file: str, prelude: Prelude, numbers: Numbers, memory: int, operands: Sequence[int],
+             grid: tuple[int, int, int]) -> None:  # fmt: skip
+        params = numbers.declare()
+        key = KernelKey(
+            file, prelude.build(), tuple(prelude.uses), prelude.bindings, memory, WORKGROUP, frozenset(), trusted=True
+        )
+        self.steps.launch(Launch(key, tuple(operands), params, grid))
+
+    def _radix(
+        self,
+        source: Source,
+        target: Target,
+        per: int,
+        threads: int,
+        scattered: bool,
+        grid: tuple[int, int, int],
+        numbers: dict[str, int],
+        sums: tuple[int, ...] = (),
+    ) -> None:
+        prelude, made = self._start(numbers, grid, source)
+        lanes = target.declare_stores(self.items, prelude)
+        if scattered:
+            for name, function in (("counts", "before_at"), ("totals", "total_at")):
+                prelude.raw_storage(name, "array<u32>")
+                prelude.text(f"fn {function}(i: u32) -> u32 {{ return {name}[i]; }}")
+        else:
+            prelude.text("fn before_at(i: u32) -> u32 { return 0u; }\nfn total_at(i: u32) -> u32 { return 0u; }")
+        for name, value in {"THREADS": threads, "PER": per, "LANES": lanes, "WORDS": self.items.words}.items():
+            prelude.const(name, value)
+        prelude.const("SCATTERED", scattered)
+        operands = (*source.operands, *target.operands, *sums)
+        self._add("sort/radix", prelude, made, _radix_bytes(per), operands, grid)
+
+    def _histogram(
+        self, source: Source, per: int, grid: tuple[int, int, int], counts: int, numbers: dict[str, int]
+    ) -> None:
+        prelude, made = self._start({n: numbers[n] for n in ("runs", "blocks", "size", "shift")}, grid, source)
+        prelude.raw_storage("counts", "array<u32>")
+        prelude.const("PER", per)
+        self._add("sort/histogram", prelude, made, 1024, (*source.operands, counts), grid)
+
+    def _offsets(self, blocks: int, counts: int, totals: int) -> None:
+        along = 1
+        while along < WORKGROUP and along * 8 < blocks:
+            along *= 2
+        columns = 256 * self.rows
+        grid = fold(-(-columns * along // WORKGROUP), self.device)
+        prelude = Prelude()
+        prelude.const("WORKGROUP", WORKGROUP)
+        prelude.const("ALONG", along)
+        prelude.raw_storage("counts", "array<u32>")
+        prelude.raw_storage("totals", "array<u32>")
+        made = Numbers(prelude, grid[0])
+        for name, value in {"columns": columns, "blocks": blocks, "chunk": -(-blocks // along)}.items():
+            made.add(name, value)
+        self._add("sort/offsets", prelude, made, 8 * WORKGROUP, (counts, totals), grid)
+
+    def _select(self, source: Source, target: Target, per: int, numbers: dict[str, int]) -> None:
+        grid = fold(numbers["runs"], self.device)
+        prelude, made = self._start(numbers, grid, source)
+        lanes = target.declare_stores(self.items, prelude)
+        key_words = self.items.value_words
+        prelude.use("sort/less32" if key_words == 1 else "sort/less64")
+        for name, value in {"PER": per, "LANES": lanes, "BYTES": self.items.key_bytes, "MOST": SELECTED}.items():
+            prelude.const(name, value)
+        item_words = 4 if self.items.words == 3 else self.items.words  # vec3<u32> takes as much as vec4<u32>
+        memory = 4 * (256 + 2 * WORKGROUP + 5 + SELECTED * (2 * item_words + key_words + 1))
+        self._add("sort/select", prelude, made, memory + 16, (*source.operands, *target.operands), grid)
 
 
 def variants(device: Capability) -> Iterator[Plan]:
-    """Every dtype in one tile and in several; every tile size; every index dtype."""
+    """Every dtype in every way, with and without positions; every number of threads a row; every index dtype."""
     for dtype in (*dt.FLOATS, *dt.INTS):
-        for n in (100, 9000):
+        for n in (100, 9000, 70_000):
             layout = Layout.dense((3, n))
             yield sort_plan("sort_with_indices", layout, dtype, 1, n, True, device, True, dt.I32)
-            yield sort_plan("topk", layout, dtype, 1, 5, True, device, True, None)
-    n = SHORTEST_TILE
-    while n <= LONGEST_TILE:
+            yield sort_plan("sort", layout, dtype, 1, n, True, device, True, None)
+            for k in (5, 8):
+                yield sort_plan("topk", layout, dtype, 1, k, True, device, True, None)
+                yield sort_plan("topk_with_indices", layout, dtype, 1, k, True, device, True, dt.I64)
+    n = SHORT
+    while n <= WORKGROUP * LONGEST:
         yield sort_plan("argsort", Layout.dense((n, 2, 3)), dt.F32, 0, n, False, device, False, dt.I64)
         n *= 2
     for index_dtype in dt.INTS:
-        yield sort_plan("argsort", Layout.dense((3, 50)), dt.F32, 1, 50, False, device, False, index_dtype)
+        for n in (50, 52):
+            yield sort_plan("argsort", Layout.dense((3, n)), dt.F32, 1, n, False, device, False, index_dtype)
+    for blocks in (8, 16, 64, 256, 1000, 3000):
+        yield sort_plan("argsort", Layout.dense((4096 * blocks,)), dt.F32, 0, 4096 * blocks, False, device, False, dt.I32)
