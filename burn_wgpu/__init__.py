@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from burn_wgpu.std.dtype import DTypeUsage as DTypeUsage
     from burn_wgpu.std.dtype import dtype as dtype
     from burn_wgpu.std.errors import BurnError as BurnError
+    from burn_wgpu.std.errors import PrecisionWarning as PrecisionWarning
     from burn_wgpu.std.settings import DeviceSettings as DeviceSettings
     from burn_wgpu.std.slice import Slice as Slice
     from burn_wgpu.tensor import PrintOptions as PrintOptions
@@ -52,7 +53,7 @@ _FROM: dict[str, tuple[str, ...]] = {
     "burn_wgpu.std.data": ("TensorData",),
     "burn_wgpu.std.distribution": ("Distribution",),
     "burn_wgpu.std.dtype": ("DType", "DTypeUsage", "dtype"),
-    "burn_wgpu.std.errors": ("BurnError",),
+    "burn_wgpu.std.errors": ("BurnError", "PrecisionWarning"),
     "burn_wgpu.std.settings": ("DeviceSettings",),
     "burn_wgpu.std.slice": ("Slice",),
     "burn_wgpu.tensor": (

@@ -28,7 +28,7 @@ def fold_plan(
     x: Layout, output_size: Sequence[int], kernel_size: Sequence[int], windows: Sequence[int], options: UnfoldOptions,
     dtype: DType, device: Capability,
 ) -> Plan:  # fmt: skip
-    """x [N, C·kh·kw, Ho·Wo] → [N, C, *output_size]; windows (Ho, Wo). Sums in f32, rounded once. Not for f64."""
+    """x [N, C·kh·kw, Ho·Wo] → [N, C, *output_size]; windows (Ho, Wo). Sums in f32, rounded once."""
     channels = x.shape[1] // (kernel_size[0] * kernel_size[1])
     out = Out.of((x.shape[0], channels, *output_size), dtype)
     if out.layout.size == 0:
@@ -58,5 +58,5 @@ def fold_plan(
 
 def variants(device: Capability) -> Iterator[Plan]:
     """Every dtype."""
-    for dtype in (dt.F32, dt.F16, dt.BF16):
+    for dtype in (dt.F32, dt.F16, dt.BF16, dt.F64):
         yield fold_plan(Layout.dense((2, 12, 6)), (3, 4), (2, 2), (2, 3), UnfoldOptions(), dtype, device)

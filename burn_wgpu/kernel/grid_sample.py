@@ -13,7 +13,6 @@ from burn_wgpu.shader.launch import KernelKey, Launch, Out, Plan, fold
 from burn_wgpu.shader.prelude import Prelude, words
 from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.dtype import DType
-from burn_wgpu.std.errors import DTypeError
 from burn_wgpu.std.layout import Layout
 
 THREADS = 128
@@ -22,8 +21,6 @@ _TAPS = {InterpolateMode.BILINEAR: (2, 0.0), InterpolateMode.BICUBIC: (4, -1.0),
 
 def grid_sample_plan(x: Layout, grid: Layout, options: GridSampleOptions, dtype: DType, device: Capability) -> Plan:
     """x [N, C, H, W] and grid [N, Ho, Wo, 2] of one dtype → [N, C, Ho, Wo]; H and W are not 0."""
-    if dtype is dt.F64:
-        raise DTypeError(f"grid_sample_2d: {device.adapter} stores f64 but has no arithmetic for it; cast to f32")
     batch, channels, height, width = x.shape
     out = Out.of((batch, channels, *grid.shape[1:3]), dtype)
     if out.layout.size == 0:
@@ -67,7 +64,7 @@ def grid_sample_plan(x: Layout, grid: Layout, options: GridSampleOptions, dtype:
 def variants(device: Capability) -> Iterator[Plan]:
     """Every mode and padding, every dtype."""
     x, grid = Layout.dense((2, 3, 5, 6)), Layout.dense((2, 4, 3, 2))
-    for dtype in (dt.F32, dt.F16, dt.BF16):
+    for dtype in (dt.F32, dt.F16, dt.BF16, dt.F64):
         for mode in (InterpolateMode.NEAREST, *_TAPS):
             for padding in GridSamplePaddingMode:
                 yield grid_sample_plan(x, grid, GridSampleOptions(mode, padding), dtype, device)

@@ -118,9 +118,9 @@ def matmul_plan(
     """lhs [.., m, k] · rhs [.., k, n] (+ bias [n], then activation) → [.., m, n], all of one dtype.
 
     The inputs are lhs, rhs and, if there is one, the bias. `kernel` and `splits` override the choice.
-    Raises DTypeError for f64 and bool, which have no product on this backend.
+    Raises DTypeError for bool, which has no product.
     """
-    if dtype is dt.F64 or dtype not in KINDS or KINDS[dtype].value not in _WORDS:
+    if dtype not in KINDS or KINDS[dtype].value not in _WORDS:
         raise DTypeError(f"{operation}: there is no product of {dtype} on {device.adapter}; cast to f32 or i32")
     if activation is not None and not dtype.is_float:
         raise DTypeError(f"{operation}: the activation '{activation}' needs floats, but the product is {dtype}")
@@ -431,7 +431,7 @@ K_LIMITS = {
 
 def variants(device: Capability) -> Iterator[Plan]:
     """Every kernel over every layout of its operands, with and without edges, for each way of storing results."""
-    kinds = [dt.F32, dt.F16, dt.BF16, dt.I32, dt.U8] + [dt.I64] * device.has("shader-int64")
+    kinds = [dt.F32, dt.F16, dt.BF16, dt.F64, dt.I32, dt.U8] + [dt.I64] * device.has("shader-int64")
     for kernel in KERNELS:
         tile = TILES.get(kernel)
         if tile is not None and tile.workgroup_bytes > device.max_workgroup_bytes:

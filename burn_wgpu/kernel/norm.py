@@ -13,10 +13,9 @@ from burn_wgpu.kernel.lanes import Apply, Lanes, register_row
 from burn_wgpu.kernel.reduce import SHAPES, WORKGROUP, Domain, Fold, Result, fill_launches, fold_launches
 from burn_wgpu.shader.capability import Capability
 from burn_wgpu.shader.launch import KernelKey, Launch, Out, Plan, fold
-from burn_wgpu.shader.prelude import Prelude, word_kind, words
+from burn_wgpu.shader.prelude import Prelude, words
 from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.dtype import DType
-from burn_wgpu.std.errors import DTypeError
 from burn_wgpu.std.layout import Layout
 
 Algorithm = Literal["rows", "lanes"]
@@ -37,7 +36,6 @@ def layer_norm_plan(
 
     Operands: x, gamma, beta if there is one. `algorithm` forces the kernel.
     """
-    _no_f64("layer_norm", device, dtype, gamma, *([] if beta is None else [beta]))
     inputs = 2 if beta is None else 3
     out = Out.of(layout.shape, dtype)
     if layout.size == 0:
@@ -59,7 +57,7 @@ def layer_norm_plan(
             else:
                 read = f"return load_{name}(u);"
             row.body.append(f"fn {value}(u: u32) -> R {{ {read} }}")
-        key = row.key("norm/rows", dtype, 4)
+        key = row.key("norm/rows", dtype, 8)
         grid = row.grid(device)
         launch = Launch(key, tuple(range(inputs + 1)), words(grid[0], *row.fields.values), grid)
         return Plan("layer_norm", inputs, (out,), (launch,))
@@ -89,7 +87,6 @@ def batch_norm_plan(layout: Layout, dtype: DType, vectors: Sequence[DType], eps:
 
     Operands: x, gamma, beta, mean, variance; `vectors` are the dtypes of the last four [C], which lie packed.
     """
-    _no_f64("batch_norm", device, dtype, *vectors)
     out = Out.of(layout.shape, dtype)
     if layout.size == 0:
         return Plan("batch_norm", 5, (out,), ())
@@ -100,20 +97,20 @@ def batch_norm_plan(layout: Layout, dtype: DType, vectors: Sequence[DType], eps:
 def batch_norm_train_plan(
     layout: Layout, dtype: DType, gamma: DType, beta: DType, eps: float, device: Capability
 ) -> Plan:
-    """Batch norm with x's own statistics: outputs x's shape, mean [C] and biased variance [C] in f32.
+    """Batch norm with x's own statistics: outputs x's shape, mean [C] and biased variance [C] in f32 (f64 for f64).
 
     Operands: x, gamma, beta; the vectors lie packed.
     """
-    _no_f64("batch_norm_train", device, dtype, gamma, beta)
     channels = layout.shape[1]
-    outs = (Out.of(layout.shape, dtype), Out.of((channels,), dt.F32), Out.of((channels,), dt.F32))
+    statistic = dt.F64 if dtype is dt.F64 else dt.F32
+    outs = (Out.of(layout.shape, dtype), Out.of((channels,), statistic), Out.of((channels,), statistic))
     if layout.size == 0:
         nothing = [launch for i in (1, 2) for launch in fill_launches(outs[i], float("nan"), 3 + i, device)]
         return Plan("batch_norm_train", 3, outs, tuple(nothing))
-    results = [Result(dt.F32, "a.mean"), Result(dt.F32, "a.squares / a.count")]
+    results = [Result(statistic, "a.mean"), Result(statistic, "a.squares / a.count")]
     domain = Domain.of(layout, _all_but_channels(layout))
     launches, scratch = fold_launches(_MOMENTS, [dtype], domain, results, device, (0,), (4, 5), 6)
-    vectors = (gamma, beta, dt.F32, dt.F32)
+    vectors = (gamma, beta, statistic, statistic)
     launches.append(_batch_apply(layout, dtype, vectors, eps, device, (0, 4, 5, 1, 2, 3)))
     return Plan("batch_norm_train", 3, outs, tuple(launches), tuple(scratch))
 
@@ -126,7 +123,6 @@ def batch_norm_train_backward_plan(
 
     Operands: x, output_grad (both packed, of shape `layout`), gamma, mean, variance (packed [C]).
     """
-    _no_f64("batch_norm_train_backward", device, dtype, grad, gamma, mean, variance)
     channels = layout.shape[1]
     outs = (Out.of(layout.shape, dtype), Out.of((channels,), gamma), Out.of((channels,), gamma))
     if layout.size == 0:
@@ -212,15 +208,9 @@ def _all_but_channels(layout: Layout) -> tuple[int, ...]:
     return tuple(axis for axis in range(layout.rank) if axis != 1)
 
 
-def _no_f64(operation: str, device: Capability, *dtypes: DType) -> None:
-    if dt.F64 in dtypes:
-        raise DTypeError(f"{operation}: {device.adapter} stores f64 but has no arithmetic for it; cast to f32")
-    assert all(word_kind(d).value == "f32" for d in dtypes)
-
-
 def variants(device: Capability) -> Iterator[Plan]:
     """Layer norm by rows and by lanes, batch norm and its training passes, over each float."""
-    for dtype in (dt.F32, dt.F16, dt.BF16):
+    for dtype in (dt.F32, dt.F16, dt.BF16, dt.F64):
         for shape in (*SHAPES, (64, 64), (9, 2048), (6, 384)):
             for beta in (dtype, None):
                 yield layer_norm_plan(Layout.dense(shape), dtype, dtype, beta, 1e-5, device)

@@ -17,7 +17,6 @@ from burn_wgpu.shader.launch import KernelKey, Launch, Out, Plan, fold
 from burn_wgpu.shader.prelude import Prelude, raw_kind, words
 from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.dtype import DType
-from burn_wgpu.std.errors import DTypeError
 from burn_wgpu.std.layout import Layout, Shape
 
 THREADS = 128
@@ -95,7 +94,6 @@ def pool_plan(
     device: Capability,
 ) -> Plan:
     """x [N, C, ..] → [N, C, outputs]: means, or maxima and, with `indices`, where in the plane they lie, in that."""
-    _no_f64(operation, dtype, device)
     shape = (*layout.shape[:2], *windows.outputs)
     outs = [Out.of(shape, dtype), *([Out.of(shape, indices)] if indices is not None else [])]
     if outs[0].layout.size == 0:
@@ -127,7 +125,6 @@ def pool_backward_plan(
     device: Capability,
 ) -> Plan:
     """The gradient of x [N, C, ..]. Inputs: grad [N, C, outputs] and, for maxima, their indices of the same shape."""
-    _no_f64(operation, dtype, device)
     inputs = 1 if indices is None else 2
     out = Out.of(x, dtype)
     if out.layout.size == 0:
@@ -189,18 +186,13 @@ def _launch(
     return Launch(key, operands, words(grid[0], *numbers.values()), grid)
 
 
-def _no_f64(operation: str, dtype: DType, device: Capability) -> None:
-    if dtype is dt.F64:
-        raise DTypeError(f"{operation}: {device.adapter} stores f64 but has no arithmetic for it; cast to f32")
-
-
 def variants(device: Capability) -> Iterator[Plan]:
     """Both directions over both kinds of windows, every dtype, every index width."""
     x = Layout.dense((2, 3, 8, 9))
     fixed = Windows.fixed((8, 9), (3, 2), (2, 1), (1, 1), (1, 2), False, True, "pool")
     inside = Windows.fixed((8, 9), (3, 2), (2, 1), (1, 1), (1, 2), False, False, "pool")
     cover = Windows.covering((8, 9), (3, 4))
-    for dtype in (dt.F32, dt.F16, dt.BF16):
+    for dtype in (dt.F32, dt.F16, dt.BF16, dt.F64):
         for windows in (fixed, inside, cover):
             grad = Layout.dense((2, 3, *windows.outputs))
             yield pool_plan("avg_pool", x, windows, False, None, dtype, device)

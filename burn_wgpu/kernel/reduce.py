@@ -17,11 +17,11 @@ from typing import Literal
 
 from burn_wgpu.shader.capability import Capability
 from burn_wgpu.shader.launch import KernelKey, Launch, Out, Plan, countable, fold
-from burn_wgpu.shader.prelude import RAW64, Prelude, WordKind, word_kind, words
+from burn_wgpu.shader.prelude import KINDS, RAW64, Prelude, WordKind, word_kind, words
 from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.data import store_array
 from burn_wgpu.std.dtype import DType
-from burn_wgpu.std.errors import DTypeError, ShapeError
+from burn_wgpu.std.errors import ShapeError
 from burn_wgpu.std.layout import Layout, Shape
 from burn_wgpu.std.slice import Slice
 
@@ -356,23 +356,30 @@ def power(n: int) -> int:
 # ------------------------------------------------------------------------------------------------ the table of folds
 
 
+def fold_kind(how: str, dtype: DType) -> WordKind:
+    """How a fold reads a dtype: f64 as its two words unless it calculates, so that no two numbers become one."""
+    return KINDS[dtype] if dtype is not dt.F64 or how in ("sum", "mean", "prod") else RAW64
+
+
 def fold_of(how: str, dtype: DType) -> Fold:
     """The fold of a reduction's name over a dtype: sum, mean, prod, max, min, max_abs, argmax, argmin, any, all."""
-    kind = word_kind(dtype)
-    size = 8 if kind.value in ("i64", "u64") else 4
+    kind = fold_kind(how, dtype)
+    size = 8 if kind.per_word == 0 and kind.value != "f32" else 4
     if how in ("sum", "mean"):
         return Fold(how, ("lib/reduce_sum",), "", size)
     if how == "prod":
         return Fold(how, ("lib/reduce_prod",), "", size)
     if how in ("any", "all"):
-        return Fold(how, (f"lib/reduce_{how}",), _truth(kind.value), 4)
+        files = (f"lib/reduce_{how}", "lib/f64") if kind is RAW64 else (f"lib/reduce_{how}",)
+        return Fold(how, files, _truth(kind.value), 4)
     keys = _keys(how, dtype, kind.value)
+    library = "lib/f64" if kind is RAW64 else "lib/reduce_key"
     if how.startswith("arg"):
         # No float has the key of the identity, the lowest integer has.
-        unset = "false" if kind.value == "f32" else "a.index == 0xffffffffu"
+        unset = "false" if dtype.is_float else "a.index == 0xffffffffu"
         text = f"{keys}\nfn unset(a: A) -> bool {{ return {unset}; }}"
-        return Fold(how, ("lib/reduce_arg", "lib/reduce_key"), text, 2 * size, ordered=True)
-    return Fold(how, ("lib/reduce_max", "lib/reduce_key"), keys, size)
+        return Fold(how, ("lib/reduce_arg", library), text, 2 * size, ordered=True)
+    return Fold(how, ("lib/reduce_max", library), keys, size)
 
 
 def _truth(value: str) -> str:
@@ -380,6 +387,8 @@ def _truth(value: str) -> str:
         return "fn truth(x: V) -> bool { return x; }"
     if value == "f32":
         return "fn truth(x: V) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) != 0u; }"
+    if value == RAW64.value:
+        return "fn truth(x: V) -> bool { return !is_zero_f64(x); }"
     return "fn truth(x: V) -> bool { return x != V(0); }"
 
 
@@ -387,16 +396,27 @@ _LOWEST = {"i32": "i32(-2147483648)", "u32": "0u", "i64": "-9223372036854775807l
 
 
 def _keys(how: str, dtype: DType, value: str) -> str:
-    """`key`, `unkey`, `lowest` and K: an order in which the extremum is the largest."""
+    """`key`, `unkey`, `lowest`, `above` and K: an order in which the extremum is the largest."""
     which = how.removeprefix("arg")
     wide = value in ("i64", "u64")
-    larger = f"fn larger(a: K, b: K) -> K {{ return {'select(a, b, b > a)' if wide else 'max(a, b)'}; }}"
-    if value == "f32":
+    larger = (
+        f"fn larger(a: K, b: K) -> K {{ return {'select(a, b, b > a)' if wide else 'max(a, b)'}; }}\n"
+        "fn above(a: K, b: K) -> bool { return a > b; }"
+    )
+    if dtype.is_float:
         name = {"max": "high", "min": "low", "max_abs": "magnitude"}[which]
+        word, end, zero = "u32", "", "0u"
+        if value == RAW64.value:
+            word, end, zero = value, "_f64", "vec2<u32>(0u, 0u)"
+            larger = (
+                "fn larger(a: K, b: K) -> K { return larger_f64(a, b); }\n"
+                "fn above(a: K, b: K) -> bool { return above_f64(a, b); }"
+            )
         key = f"{name}_place_key" if how.startswith("arg") else f"{name}_key"
         return (
-            f"alias K = u32;\n{larger}\nfn lowest() -> K {{ return 0u; }}\nfn key(x: V) -> K {{ return {key}(x); }}\n"
-            f"fn unkey(k: K) -> f32 {{ return from_{name}_key(k); }}"
+            f"alias K = {word};\n{larger}\nfn lowest() -> K {{ return {zero}; }}\n"
+            f"fn key(x: V) -> K {{ return {key}{end}(x); }}\n"
+            f"fn unkey(k: K) -> {value} {{ return from_{name}_key{end}(k); }}"
         )
     # Inverting every bit turns the order of signed and unsigned integers round.
     key, back = ("~x", "~k") if which == "min" else ("x", "k")
@@ -433,11 +453,9 @@ def reduce_plan(
     indices   dtype of the positions, for argmax and argmin; with `out` too, values and positions come in one pass
     algorithm, parts  force what the plan would choose
 
-    Raises ShapeError for an extremum (or an int mean) of no elements, DTypeError for f64, which adapters only store,
-    UnsupportedError where 2^32 elements and more (of an expanded tensor) would meet in one result.
+    Raises ShapeError for an extremum (or an int mean) of no elements, UnsupportedError where 2^32 elements and more (of
+    an expanded tensor) would meet in one result.
     """
-    if dtype is dt.F64:
-        raise DTypeError(f"{operation}: {device.adapter} stores f64 but has no arithmetic for it; cast to f32")
     whole = axes is None
     chosen = range(layout.rank) if axes is None else axes
     what = fold_of(how, dtype)
@@ -452,7 +470,7 @@ def reduce_plan(
         return Plan(operation, 1, tuple(outs), ())
     results = _results(how, dtype, out, indices)
     launches, scratch = fold_launches(
-        what, [dtype], Domain.of(layout, chosen, what.ordered), results, device,
+        what, [fold_kind(how, dtype)], Domain.of(layout, chosen, what.ordered), results, device,
         (0,), range(1, 1 + len(outs)), 1 + len(outs), algorithm, parts,
     )  # fmt: skip
     return Plan(operation, 1, tuple(outs), tuple(launches), tuple(scratch))
@@ -460,10 +478,10 @@ def reduce_plan(
 
 def _results(how: str, dtype: DType, out: DType | None, indices: DType | None) -> list[Result]:
     results = []
-    value = word_kind(dtype).value
+    kind = fold_kind(how, dtype)
     if how.startswith("arg"):
         if out is not None:
-            results.append(Result(out, "unkey(a.key)"))
+            results.append(Result(kind, "unkey(a.key)"))
         assert indices is not None
         if indices.size_bytes == 8:  # two words need no 64-bit feature
             results.append(Result(RAW64, "vec2<u32>(a.index, 0u)"))
@@ -476,8 +494,8 @@ def _results(how: str, dtype: DType, out: DType | None, indices: DType | None) -
     if how in ("sum", "prod"):
         return [Result(out, "a")]
     if how == "mean":
-        return [Result(out, f"a / {value}(params.count)")]
-    return [Result(out, "unkey(a)")]
+        return [Result(out, f"a / {kind.value}(params.count)")]
+    return [Result(kind, "unkey(a)")]
 
 
 def _neutral(operation: str, how: str, layout: Layout, axes: Sequence[int], dtype: DType) -> float:
@@ -541,4 +559,4 @@ def variants(device: Capability) -> Iterator[Plan]:
 def value_dtypes(device: Capability) -> tuple[DType, ...]:
     """One dtype for each way that values lie in words, as the device can compute them."""
     wide = (dt.I64, dt.U64) if device.has("shader-int64") else ()
-    return (dt.F32, dt.F16, dt.BF16, dt.I32, dt.U32, dt.I16, dt.U8, *wide)
+    return (dt.F32, dt.F16, dt.BF16, dt.F64, dt.I32, dt.U32, dt.I16, dt.U8, *wide)

@@ -19,7 +19,6 @@ from burn_wgpu.shader.launch import KernelKey, Launch, Out, Plan, fold
 from burn_wgpu.shader.prelude import Prelude, words
 from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.dtype import DType
-from burn_wgpu.std.errors import DTypeError
 from burn_wgpu.std.layout import Layout, Shape, contiguous_strides
 
 THREADS = 128
@@ -65,7 +64,6 @@ def resample_plan(
     layout: Layout, output_size: Sequence[int], taps: int, weighted: bool, fill: float, dtype: DType, device: Capability
 ) -> Plan:
     """x [N, C, H, W] and the table of `forward_table` → [N, C, *output_size]; `fill` where the crop lies outside."""
-    _no_f64("interpolate", dtype, device)
     out = Out.of((*layout.shape[:2], *output_size), dtype)
     if out.layout.size == 0:
         return Plan("interpolate", 2, (out,), ())
@@ -91,7 +89,6 @@ def resample_backward_plan(x: Shape, grad: Layout, table_split: int, dtype: DTyp
     table_split: where the words of the width begin.
     """
     operation = "interpolate_backward"
-    _no_f64(operation, dtype, device)
     out = Out.of(x, dtype)
     if out.layout.size == 0:
         return Plan(operation, 2, (out,), ())
@@ -140,15 +137,10 @@ def _launch(
     return Launch(key, operands, words(grid[0], *numbers.values(), *floats.values()), grid)
 
 
-def _no_f64(operation: str, dtype: DType, device: Capability) -> None:
-    if dtype is dt.F64:
-        raise DTypeError(f"{operation}: {device.adapter} stores f64 but has no arithmetic for it; cast to f32")
-
-
 def variants(device: Capability) -> Iterator[Plan]:
     """Copies and each number of taps, both directions, every dtype."""
     x = Layout.dense((2, 3, 5, 6))
-    for dtype in (dt.F32, dt.F16, dt.BF16):
+    for dtype in (dt.F32, dt.F16, dt.BF16, dt.F64):
         yield resample_plan(x, (7, 8), 1, False, 0.0, dtype, device)
         for taps in (2, 4, 6):
             yield resample_plan(x, (7, 8), taps, True, 0.0, dtype, device)

@@ -17,6 +17,7 @@ from burn_wgpu.kernel.reduce import (
     Domain,
     Fields,
     Fold,
+    fold_kind,
     fold_launches,
     fold_of,
     power,
@@ -24,10 +25,8 @@ from burn_wgpu.kernel.reduce import (
 )
 from burn_wgpu.shader.capability import Capability
 from burn_wgpu.shader.launch import KernelKey, Launch, Out, Plan, fold
-from burn_wgpu.shader.prelude import Prelude, word_kind, words
-from burn_wgpu.std import dtype as dt
+from burn_wgpu.shader.prelude import Prelude, WordKind, words
 from burn_wgpu.std.dtype import DType
-from burn_wgpu.std.errors import DTypeError
 from burn_wgpu.std.layout import Layout
 
 How = Literal["sum", "prod", "max", "min"]
@@ -51,23 +50,21 @@ def scan_plan(
 
     Floats are accumulated in f32 and rounded once an element; from the first NaN on, extrema are NaN. Integers wrap.
     """
-    if dtype is dt.F64:
-        raise DTypeError(f"{operation}: {device.adapter} stores f64 but has no arithmetic for it; cast to f32")
     out = Out.of(layout.shape, dtype)
     if layout.size == 0:
         return Plan(operation, 1, (out,), ())
-    what = fold_of(how, dtype)
+    what, kind = fold_of(how, dtype), fold_kind(how, dtype)
     lanes = Lanes.of(layout, dim)
     domain = Domain.of(layout, (dim,), ordered=True)
     algorithm: Algorithm = "rows" if lanes.inner == 1 else "columns"
     chunks = domain.chunked(algorithm)
     four = lanes.length % 4 == 0 if algorithm == "rows" else chunks is not None and lanes.inner % 4 == 0
     # Lanes of a packed dtype that share words: accumulators come first and are packed after.
-    settle = word_kind(dtype).lanes > 1 and not four
+    settle = kind.lanes > 1 and not four
     cut = _cut(lanes, algorithm, lanes.count // 4 if four and algorithm == "columns" else lanes.count, parts)
     if cut < lanes.length:
         launches, scratch = fold_launches(
-            what, [dtype], domain, None, device, (0,), (), 2, None, None, (), cut
+            what, [kind], domain, None, device, (0,), (), 2, None, None, (), cut
         )  # accumulators [parts, lanes], operand 2
     else:
         launches, scratch = [], []
@@ -75,9 +72,9 @@ def scan_plan(
         scratch.append(layout.size * what.bytes)
     target = 1 + len(scratch) if settle else 1
     where = domain if algorithm == "columns" and not four else chunks or domain
-    launches.append(_scan(what, dtype, where, where is chunks, four, lanes, algorithm, cut, settle, target, device))
+    launches.append(_scan(what, kind, where, where is chunks, four, lanes, algorithm, cut, settle, target, device))
     if settle:
-        launches.append(_settle(what, dtype, layout.size, target, device))
+        launches.append(_settle(what, kind, layout.size, target, device))
     return Plan(operation, 1, (out,), tuple(launches), tuple(scratch))
 
 
@@ -107,11 +104,10 @@ def _value(what: Fold, kind_value: str) -> str:
 
 
 def _scan(
-    what: Fold, dtype: DType, where: Domain, chunked: bool, four: bool, lanes: Lanes, algorithm: Algorithm, cut: int,
+    what: Fold, kind: WordKind, where: Domain, chunked: bool, four: bool, lanes: Lanes, algorithm: Algorithm, cut: int,
     settle: bool, target: int, device: Capability,
 ) -> Launch:  # fmt: skip
     """The launch that scans. where: in chunks of four elements if `chunked`; four: the output is stored in chunks."""
-    kind = word_kind(dtype)
     columns = 4 if algorithm == "columns" and four else 1
     parts = -(-lanes.length // cut)
 
@@ -125,7 +121,7 @@ def _scan(
         fields.add(name, number)
     prelude = Prelude()
     prelude.alias("V", kind.value)
-    prelude.storage("x", dtype, "chunk" if chunked else "element")
+    prelude.storage("x", kind, "chunk" if chunked else "element")
     operands = [0]
     body = [fields.index("keep_at", *where.keep, where.offset), fields.index("red_at", *where.reduced)]
     if parts > 1:
@@ -139,7 +135,7 @@ def _scan(
         prelude.raw_storage("out", "array<A>")
         body.append("fn write(i: u32, a: A) { out[i] = a; }")
     else:
-        prelude.storage("out", dtype, "chunk" if four else "element")
+        prelude.storage("out", kind, "chunk" if four else "element")
         if not four:
             body.append("fn write(i: u32, a: A) { store_out(i, value(a)); }")
     operands.append(target)
@@ -210,12 +206,11 @@ def _column_access(columns: int) -> str:
     return cells + "\n" + place
 
 
-def _settle(what: Fold, dtype: DType, size: int, source: int, device: Capability) -> Launch:
-    kind = word_kind(dtype)
+def _settle(what: Fold, kind: WordKind, size: int, source: int, device: Capability) -> Launch:
     prelude = Prelude()
     prelude.alias("V", kind.value)
     prelude.raw_storage("scanned", "array<A>")
-    prelude.storage("out", dtype, "chunk")
+    prelude.storage("out", kind, "chunk")
     prelude.text(what.text)
     prelude.text(_value(what, kind.value))
     prelude.params(groups_x="u32", chunks="u32", last="u32")

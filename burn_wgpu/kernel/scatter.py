@@ -195,7 +195,7 @@ class _Update:
             either = update in (IndexingUpdateOp.ADD, IndexingUpdateOp.MAX)
             return _Update(raw, "either" if either else "both", "index/combine", False)
         compares = update in (IndexingUpdateOp.MIN, IndexingUpdateOp.MAX)
-        if dtype.is_int and dtype.size_bytes == 8:
+        if dtype.size_bytes == 8 and (dtype.is_int or compares):
             return _Update(RAW64, update.value + (f"_{dtype.name}" if compares else "64"), "index/combine64", False)
         kind = word_kind(dtype)
         suffix = ("_f32" if dtype.is_float else "_int") if compares else ""
@@ -296,7 +296,7 @@ def _sorted_launches(
     blocks = 0 if way.last_only else entries // block
     partials = None
     if blocks:
-        partials = steps.scratch((8 if way.kind.per_word == 0 else 4) * blocks * width)
+        partials = steps.scratch((8 if way.kind is RAW64 else 4) * blocks * width)
         steps.launch(_blocks_launch(places, way, block, blocks, (values, ordered, order, partials), device))
 
     size = places.rows.size
@@ -401,8 +401,7 @@ def variants(device: Capability) -> Iterator[Plan]:
         rows = select_assign_places(shape, 0, index, grid)
         for dtype in (dt.F32, dt.F16, dt.BF16, dt.F64, *dt.INTS, dt.BOOL_U8, dt.BOOL_U32):
             for update in IndexingUpdateOp:
-                if dtype is not dt.F64 or update is IndexingUpdateOp.ASSIGN:
-                    yield scatter_plan("select_assign", rows, False, dtype, dt.I32, update, device)
+                yield scatter_plan("select_assign", rows, False, dtype, dt.I32, update, device)
         add = IndexingUpdateOp.ADD
         for index_dtype in dt.INTS:
             yield scatter_plan("embedding_backward", rows, False, dt.F32, index_dtype, add, device, from_zeros=True)

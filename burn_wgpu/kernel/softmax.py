@@ -17,7 +17,6 @@ from burn_wgpu.shader.launch import Launch, Out, Plan
 from burn_wgpu.shader.prelude import words
 from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.dtype import DType
-from burn_wgpu.std.errors import DTypeError
 from burn_wgpu.std.layout import Layout
 
 Mode = Literal["softmax", "log_softmax", "softmin"]
@@ -32,8 +31,6 @@ def softmax_plan(
 
     A lane with a NaN or +∞, or of −∞ only (softmin: the other way round), is NaN. `algorithm` forces the kernel.
     """
-    if dtype is dt.F64:
-        raise DTypeError(f"{mode}: {device.adapter} stores f64 but has no arithmetic for it; cast to f32")
     out = Out.of(layout.shape, dtype)
     if layout.size == 0:
         return Plan(mode, 1, (out,), ())
@@ -69,7 +66,7 @@ def softmax_plan(
 def variants(device: Capability) -> Iterator[Plan]:
     """Rows held in registers and lanes in two passes, over each float."""
     modes: tuple[Mode, ...] = ("softmax", "log_softmax", "softmin")
-    for dtype in (dt.F32, dt.F16, dt.BF16):
+    for dtype in (dt.F32, dt.F16, dt.BF16, dt.F64):
         for shape in (*SHAPES, (64, 64), (9, 2048)):
             for dim in (0, 1):
                 for mode in modes:

@@ -43,6 +43,7 @@ class Client:
         self.groups: dict[tuple[int, ...], Any] = {}
         self.groups_created = 0
         self.profiler: Any = None  # see profile.profiler_of
+        self.told_f64 = False  # that f64 is computed through f32
 
     def task(self, plan: Plan) -> Task:
         """Compiles a plan: pipelines and parameter slots. Raises UnsupportedError or KernelError."""

@@ -86,6 +86,12 @@ def _parsed(name: str) -> tuple[tuple[str | None, str, frozenset[str]], ...]:
     return tuple((n, t, frozenset(_WORD.findall(t))) for n, t in _declarations(_file(name)))
 
 
+@lru_cache(maxsize=32)
+def functions(name: str) -> frozenset[str]:
+    """The names that a shader file declares, without what it uses."""
+    return frozenset(declared for declared, _, _ in _parsed(name) if declared)
+
+
 def compose(key: KernelKey, implementation: Implementation = "naga", replace: Mapping[str, str] | None = None) -> str:
     """The WGSL of a kernel. Raises KernelError that names the file and what is missing.
 

@@ -6,13 +6,14 @@ Memory is 4-byte words. Storage of a dtype and the value type that kernels compu
 |---|---|---|
 | f32 flex32 | one word | f32 |
 | f16 bf16 | two elements a word | f32 |
-| f64 | two words | f32, by conversion (storage only) |
+| f64 | two words | f32, by conversion |
 | i32 u32 | one word | i32 u32 |
 | i16 u16, i8 u8 | two, four elements a word | i32 u32; the low bits are stored |
 | i64 u64 | two words | i64 u64 (needs shader-int64) |
 | bool(u8) bool(u32) | four elements a word, one word | bool |
 
-Kernels that only move elements use the raw kinds (`raw_kind`), which need no feature.
+Kernels that only move elements use the raw kinds (`raw_kind`), which need no feature; so do those that compare f64 by
+its bits (lib/f64.wgsl), where the conversion would make different numbers equal.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import struct
 from dataclasses import dataclass
 from typing import Literal
 
+from burn_wgpu.shader.launch import KernelKey
 from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.dtype import DType
 from burn_wgpu.std.errors import KernelError
@@ -74,6 +76,11 @@ RAW64 = WordKind("raw64", "vec2<u32>", 0)
 def raw_kind(size_bytes: int) -> WordKind:
     """The kind that moves elements of this size without looking at them."""
     return {1: KINDS[dt.U8], 2: KINDS[dt.U16], 4: KINDS[dt.U32], 8: RAW64}[size_bytes]
+
+
+def through_f32(key: KernelKey) -> bool:
+    """Whether a kernel computes f64 in f32: it converts elements, and does more than keep them, as a cast does."""
+    return f"lib/dtype/{KINDS[dt.F64].name}" in key.uses and "lib/keep" not in key.uses
 
 
 _LARGEST_F32 = 3.4028234663852886e38

@@ -1,9 +1,11 @@
-"""Every exception of the package: `BurnError` and the builtin that each kind resembles.
+"""Every exception and warning of the package: `BurnError` and the builtin that each kind resembles.
 
 A message is one sentence with the operation, both values and the rule; a second sentence names the remedy.
 """
 
 from __future__ import annotations
+
+import sys
 
 
 class BurnError(Exception):
@@ -80,3 +82,16 @@ class UnsupportedDType(UnsupportedError, TypeError):
 
 class AlreadyInitialized(DeviceError):
     """A device whose settings were fixed by its first operation."""
+
+
+class PrecisionWarning(UserWarning):
+    """Results with less precision than their dtype has: f64 that a device computes through f32. Once a device."""
+
+
+def users_level() -> int:
+    """The `stacklevel` with which its caller warns of what the user wrote: the first frame outside this package."""
+    package = __name__.partition(".")[0]
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        frame, level = frame.f_back, level + 1
+    return level

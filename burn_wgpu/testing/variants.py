@@ -12,10 +12,9 @@ import pkgutil
 from collections.abc import Iterable, Iterator
 
 import burn_wgpu.kernel
-from burn_wgpu.backends.wgpu.elementwise import function_of
+from burn_wgpu.backends.wgpu.elementwise import elementwise_plan
 from burn_wgpu.contract.backend import Backend
 from burn_wgpu.contract.declare import elementwise_functions
-from burn_wgpu.kernel.map import Operand, map_plan
 from burn_wgpu.shader.capability import Capability
 from burn_wgpu.shader.compose import Implementation, compose
 from burn_wgpu.shader.launch import KernelKey, Plan
@@ -79,17 +78,14 @@ def _plans(device: Capability) -> Iterable[Plan]:
 def _elementwise(device: Capability) -> Iterator[Plan]:
     """Every declared function over every dtype it takes, contiguous; other layouts are the map family's own."""
     layout = Layout.dense((64,))
-    floats = (dt.F32, dt.F16, dt.BF16)
+    floats = (dt.F32, dt.F16, dt.BF16, dt.F64)
     ints = tuple(d for d in dt.INTS if d.size_bytes < 8 or device.has("shader-int64"))
     for name, declared in elementwise_functions(Backend).items():
         prefix = name.split("_")[0]
         kinds = ints if prefix in ("int", "bitwise") else (dt.BOOL_U8, dt.BOOL_U32) if prefix == "bool" else floats
         for dtype in kinds:
-            function = function_of(declared, dtype)
-            to_bool = declared.result == "bool"
-            operands = [Operand(layout, dt.BOOL_U8 if i == declared.mask else dtype) for i in range(declared.tensors)]
-            out = dt.BOOL_U8 if to_bool else dtype
-            scalars = (function.value,) * declared.scalars
-            plan = map_plan(name, function, operands, layout.shape, out, device, scalars)
+            operands = [(layout, dt.BOOL_U8 if i == declared.mask else dtype) for i in range(declared.tensors)]
+            out = dt.BOOL_U8 if declared.result == "bool" else dtype
+            plan = elementwise_plan(declared, operands, layout.shape, dtype, out, device)
             assert plan is not None
             yield plan

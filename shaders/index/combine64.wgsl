@@ -1,6 +1,7 @@
 // Updates of 64-bit integers held in two words, low word first; sums and products wrap. No 64-bit feature is needed.
+// The extrema of f64 are in lib/f64.
 //
-//! use lib/math
+//! use lib/math, lib/f64
 
 fn add64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
     let low = a.x + b.x;

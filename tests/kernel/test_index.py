@@ -120,7 +120,7 @@ def test_few_candidates_are_looked_at_and_many_are_sorted() -> None:
 
 
 @pytest.mark.parametrize("update", Update)
-@pytest.mark.parametrize("kind", [d for d in dt.ALL if d is not dt.BOOL and d is not dt.F64], ids=str)
+@pytest.mark.parametrize("kind", [d for d in dt.ALL if d is not dt.BOOL], ids=str)
 @pytest.mark.parametrize("entries", [3, 9000])
 def test_every_update_fits_the_default_limits_without_features(update: Update, kind: dt.DType, entries: int) -> None:
     shape = (2000, 40)

@@ -205,8 +205,8 @@ def test_all_kernels_fit_the_default_limits_but_the_deep_tile() -> None:
 def test_what_has_no_product_is_named() -> None:
     square = Layout.dense((2, 2))
     with pytest.raises(DTypeError) as caught:
-        matmul_plan("float_matmul", square, square, dt.F64, DEFAULT)
-    assert str(caught.value) == "float_matmul: there is no product of f64 on default limits; cast to f32 or i32"
+        matmul_plan("float_matmul", square, square, dt.BOOL_U8, DEFAULT)
+    assert str(caught.value) == "float_matmul: there is no product of bool(u8) on default limits; cast to f32 or i32"
     with pytest.raises(ArgumentError) as unknown:
         matmul_plan("float_matmul", square, square, dt.F32, DEFAULT, kernel="fast")
     assert str(unknown.value) == f"float_matmul: there is no kernel 'fast'; there are {', '.join(KERNELS)}"

@@ -100,6 +100,7 @@ def test_a_load_and_a_store_keep_the_bits(name: str, access: tuple[str, str]) ->
     np.testing.assert_array_equal(result, expected)
 
 
+@pytest.mark.filterwarnings("ignore::burn_wgpu.PrecisionWarning")
 @pytest.mark.parametrize("access", ["element", "chunk"])
 def test_doubles_are_rounded_to_singles_and_back(access: str) -> None:
     rng = np.random.default_rng(3)

@@ -11,11 +11,11 @@ from burn_wgpu.contract.defaults import attention as defaults
 from burn_wgpu.contract.defaults.common import cast
 from burn_wgpu.contract.options import AttentionGradients, AttentionModuleOptions
 from burn_wgpu.kernel.attention import Operand, Scores, attention_grads_plan, attention_plan, fits
-from burn_wgpu.std.dtype import F32
+from burn_wgpu.std.dtype import F32, F64
 
 
 def _scores(query: WgpuTensor, key: WgpuTensor, options: AttentionModuleOptions) -> Scores:
-    scale = 1 / sqrt(query.shape[3]) if options.scale is None else options.scale
+    scale = 1 / sqrt(max(query.shape[3], 1)) if options.scale is None else options.scale
     offset = options.causal_alignment.offset(query.shape[2], key.shape[2]) if options.is_causal else 0
     return Scores(float(scale), options.softcap, options.is_causal, offset)
 
@@ -86,6 +86,8 @@ class AttentionOps:
         options: AttentionModuleOptions,
     ) -> AttentionGradients:
         """Scores are made again from query and key; heads of a group are stacked as rows, so nothing is repeated."""
+        if query.dtype is F64:  # no kernel below sees it
+            query.device.tell_f64("attention_backward")
         batch, heads, queries, _ = query.shape
         groups, keys = key.shape[1], key.shape[2]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from burn_wgpu.backends.wgpu.run import contiguous
@@ -11,20 +11,26 @@ from burn_wgpu.backends.wgpu.tensor import WgpuDevice, WgpuTensor
 from burn_wgpu.contract.declare import Elementwise
 from burn_wgpu.kernel.map import Function, Operand, map_plan
 from burn_wgpu.runtime.client import Task
-from burn_wgpu.shader.prelude import KINDS
+from burn_wgpu.shader.capability import Capability
+from burn_wgpu.shader.compose import functions
+from burn_wgpu.shader.launch import Plan
+from burn_wgpu.shader.prelude import KINDS, RAW64, WordKind
 from burn_wgpu.std.dtype import F64, DType
-from burn_wgpu.std.errors import DivisionByZero, DTypeError
-from burn_wgpu.std.layout import broadcast_shapes
+from burn_wgpu.std.errors import DivisionByZero
+from burn_wgpu.std.layout import Layout, Shape, broadcast_shapes
 from burn_wgpu.std.scalar import Scalar, as_scalar
 
 FLOAT_FILES = ("elementwise/float", "elementwise/float_math", "elementwise/activation")
 INT_FILES = ("elementwise/int",)
 BOOL_FILES = ("elementwise/bool",)
+BITS_FILE = "elementwise/f64"
 _DIVIDES = ("int_div", "int_remainder", "int_powi")
 
 
 def function_files(value: str) -> tuple[str, ...]:
     """The WGSL files that define the functions over a value type."""
+    if value == RAW64.value:
+        return (BITS_FILE,)
     if value == "f32":
         return FLOAT_FILES
     if value == "bool":
@@ -32,14 +38,40 @@ def function_files(value: str) -> tuple[str, ...]:
     return (*INT_FILES, "elementwise/int_signed" if value.startswith("i") else "elementwise/int_unsigned")
 
 
+def kind_of(declared: Elementwise, dtype: DType) -> WordKind:
+    """How a function reads and writes a dtype: f64 as its two words where it is one of elementwise/f64.wgsl, which are
+    exact, else converted to f32.
+    """
+    return RAW64 if dtype is F64 and declared.wgsl in functions(BITS_FILE) else KINDS[dtype]
+
+
 def function_of(declared: Elementwise, dtype: DType) -> Function:
     """The WGSL function of a declaration for operands of this dtype."""
-    value = KINDS[dtype].value
+    value = kind_of(declared, dtype).value
     result = "bool" if declared.result == "bool" else value
     consts = (("BITS", 8 * dtype.size_bytes),) if dtype.is_int else ()
     # A number as divisor was looked at before.
     fault = f"{declared.wgsl}_fault" if declared.wgsl in _DIVIDES and not declared.scalars else ""
     return Function(declared.wgsl, function_files(value), value, result, consts, fault)
+
+
+def elementwise_plan(
+    declared: Elementwise,
+    operands: Sequence[tuple[Layout, DType]],
+    shape: Shape,
+    dtype: DType,
+    out: DType,
+    device: Capability,
+) -> Plan | None:
+    """The kernel of a declared function over operands that broadcast to `shape`; dtype is that of its values.
+
+    None when the layouts need more parameters than a slot holds.
+    """
+    function = function_of(declared, dtype)
+    given = [Operand(layout, kind_of(declared, kind)) for layout, kind in operands]
+    made = kind_of(declared, out) if declared.result == "same" else None
+    scalars = (function.value,) * declared.scalars
+    return map_plan(declared.name, function, given, shape, out, device, scalars, made)
 
 
 def pack_scalars(values: tuple[Scalar, ...], value: str) -> bytes:
@@ -50,6 +82,8 @@ def pack_scalars(values: tuple[Scalar, ...], value: str) -> bytes:
             out += struct.pack("<f", v) if abs(v) < 3.5e38 or v != v else struct.pack("<f", float("inf") * v)
         elif value == "bool":
             out += struct.pack("<I", int(bool(v)))
+        elif value == "vec2<u32>":
+            out += struct.pack("<d", v)
         elif value in ("i64", "u64"):
             out += struct.pack("<Q", int(v) & 0xFFFFFFFFFFFFFFFF)
         else:
@@ -104,7 +138,7 @@ def _general(declared: Elementwise) -> Callable[..., Any]:
         if scalars == (0,) and declared.wgsl in ("int_div", "int_remainder"):
             raise DivisionByZero(f"{name}: the divisor is 0; an integer cannot be divided by it")
         device = main.device
-        packed = pack_scalars(scalars, KINDS[main.dtype].value) if m else b""
+        packed = pack_scalars(scalars, kind_of(declared, main.dtype).value) if m else b""
         key = _key(name, tensors, main.dtype, out_dtype, to_bool, declared.mask)
         task = device.plans.get(key)
         if task is None:
@@ -134,18 +168,11 @@ def _plan(
     key: tuple[Any, ...],
 ) -> tuple[tuple[WgpuTensor, ...], Task]:
     """The compiled plan, and the tensors it takes: made contiguous when their layouts are too many for one kernel."""
-    if dtype is F64:
-        raise DTypeError(
-            f"{declared.name}: {device.capability.adapter} stores f64 but has no arithmetic for it; cast to f32"
-        )
-    function = function_of(declared, dtype)
     shape = broadcast_shapes(declared.name, *[t.shape for t in tensors])
 
-    def make(given: tuple[WgpuTensor, ...]) -> Any:
-        operands = [Operand(t.layout, t.dtype) for t in given]
-        return map_plan(
-            declared.name, function, operands, shape, out, device.capability, (function.value,) * declared.scalars
-        )
+    def make(given: tuple[WgpuTensor, ...]) -> Plan | None:
+        operands = [(t.layout, t.dtype) for t in given]
+        return elementwise_plan(declared, operands, shape, dtype, out, device.capability)
 
     plan = make(tensors)
     if plan is None:
@@ -153,4 +180,4 @@ def _plan(
         plan = make(tensors)
         key = _key(declared.name, tensors, dtype, out, declared.result == "bool", declared.mask)
     assert plan is not None
-    return tensors, device.remember(key, device.client.task(plan))
+    return tensors, device.remember(key, device.task(plan))

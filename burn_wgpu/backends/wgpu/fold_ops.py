@@ -10,7 +10,6 @@ from burn_wgpu.backends.wgpu.tensor import WgpuTensor
 from burn_wgpu.contract.defaults import conv as defaults
 from burn_wgpu.contract.options import UnfoldOptions, conv_output_size
 from burn_wgpu.kernel.fold import fold_plan, short
-from burn_wgpu.std.dtype import F64
 
 
 class FoldOps:
@@ -25,7 +24,7 @@ class FoldOps:
             for n, k, s, p, d in zip(size, kernel, options.stride, options.padding, options.dilation, strict=True)
         ])  # fmt: skip
         fits = x.shape[1] % prod(kernel) == 0 and x.shape[2] == prod(windows)
-        if not fits or x.layout.size == 0 or x.dtype is F64 or not short(kernel, options):
+        if not fits or x.layout.size == 0 or not short(kernel, options):
             return defaults.fold4d(self, x, size, kernel, options)  # type: ignore[return-value]
         layout, dtype = x.layout, x.dtype
         return run1(

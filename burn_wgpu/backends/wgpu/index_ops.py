@@ -26,8 +26,8 @@ from burn_wgpu.kernel.scatter import (
 )
 from burn_wgpu.kernel.where import arange_plan, count_plan, where_plan
 from burn_wgpu.shader.prelude import words
-from burn_wgpu.std.dtype import F64, DType
-from burn_wgpu.std.errors import ArgumentError, DTypeError, IndexOutOfRange
+from burn_wgpu.std.dtype import DType
+from burn_wgpu.std.errors import ArgumentError, IndexOutOfRange
 
 
 def select(tensor: WgpuTensor, dim: int, indices: WgpuTensor) -> WgpuTensor:
@@ -63,7 +63,7 @@ def gather_nd(data: WgpuTensor, indices: WgpuTensor) -> WgpuTensor:
 def select_assign(
     tensor: WgpuTensor, dim: int, indices: WgpuTensor, values: WgpuTensor, update: IndexingUpdateOp
 ) -> WgpuTensor:
-    _check_update("select_assign", tensor, (tensor.shape[dim],), indices.layout.size, values, update)
+    _check_axes("select_assign", tensor, (tensor.shape[dim],), indices.layout.size)
     shape, at, given = tensor.shape, indices.layout, values.layout
     return _scattered(
         "select_assign", (dim,), (contiguous(tensor), indices, values), update,
@@ -74,7 +74,7 @@ def select_assign(
 def scatter(
     dim: int, tensor: WgpuTensor, indices: WgpuTensor, values: WgpuTensor, update: IndexingUpdateOp
 ) -> WgpuTensor:
-    _check_update("scatter", tensor, (tensor.shape[dim],), indices.layout.size, values, update)
+    _check_axes("scatter", tensor, (tensor.shape[dim],), indices.layout.size)
     shape, at, given = tensor.shape, indices.layout, values.layout
     return _scattered(
         "scatter", (dim,), (contiguous(tensor), indices, values), update,
@@ -85,7 +85,7 @@ def scatter(
 def scatter_nd(data: WgpuTensor, indices: WgpuTensor, values: WgpuTensor, update: IndexingUpdateOp) -> WgpuTensor:
     k, count = indices.shape[-1], prod(indices.shape[:-1])
     shape = data.shape
-    _check_update("scatter_nd", data, shape[:k], count, values, update)
+    _check_axes("scatter_nd", data, shape[:k], count)
     table = contiguous(reshape(indices, (count, k)))
     rows = contiguous(reshape(values, (count, *shape[k:])))
     return _scattered(
@@ -93,15 +93,8 @@ def scatter_nd(data: WgpuTensor, indices: WgpuTensor, values: WgpuTensor, update
     )
 
 
-def _check_update(
-    operation: str, tensor: WgpuTensor, axes: tuple[int, ...], count: int, values: WgpuTensor, update: IndexingUpdateOp
-) -> None:
-    """What needs no look at the indices: f64 has no arithmetic here, and an axis of size 0 has no valid index."""
-    if tensor.dtype is F64 and update is not IndexingUpdateOp.ASSIGN:
-        raise DTypeError(
-            f"{operation}: {tensor.device.capability.adapter} stores f64 but has no arithmetic for '{update.value}'; "
-            f"cast to f32"
-        )
+def _check_axes(operation: str, tensor: WgpuTensor, axes: tuple[int, ...], count: int) -> None:
+    """What needs no look at the indices: an axis of size 0 has no valid index."""
     if count and 0 in axes:
         raise IndexOutOfRange(
             f"{operation}: {count} indices point into an axis of size 0 of shape {list(tensor.shape)}; "
@@ -164,7 +157,7 @@ class IndexOps:
     def embedding_backward(self, weights: WgpuTensor, output_grad: WgpuTensor, indices: WgpuTensor) -> WgpuTensor:
         count = prod(indices.shape)
         shape, dtype, kind = weights.shape, weights.dtype, indices.dtype
-        _check_update("embedding_backward", weights, shape[:1], count, output_grad, IndexingUpdateOp.ADD)
+        _check_axes("embedding_backward", weights, shape[:1], count)
         flat = reshape(indices, (count,))
         rows = reshape(output_grad, (count, shape[1]))
         at, given = flat.layout, rows.layout

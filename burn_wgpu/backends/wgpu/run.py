@@ -47,10 +47,9 @@ def run1(
 
 def _task(device: WgpuDevice, plan: Plan, inputs: tuple[WgpuTensor, ...]) -> Task:
     """Compiles a plan for these operands."""
-    client = device.client
-    client.check_outputs(plan)
+    device.client.check_outputs(plan)
     check_operands(plan, [t.layout for t in inputs], device.capability)
-    return client.task(plan)
+    return device.task(plan)
 
 
 def contiguous(tensor: WgpuTensor) -> WgpuTensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import warnings
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,10 @@ from burn_wgpu.backends.wgpu.probe import halves_round_to_even
 from burn_wgpu.runtime.client import Client, Task, client_for
 from burn_wgpu.runtime.memory import Lease
 from burn_wgpu.shader.capability import Capability
+from burn_wgpu.shader.launch import Plan
+from burn_wgpu.shader.prelude import through_f32
 from burn_wgpu.std.dtype import DType
+from burn_wgpu.std.errors import PrecisionWarning, users_level
 from burn_wgpu.std.layout import Layout, Shape
 from burn_wgpu.std.settings import DeviceSettings
 
@@ -73,6 +77,26 @@ class WgpuDevice:
     @property
     def capability(self) -> Capability:
         return self.client.capability
+
+    def task(self, plan: Plan) -> Task:
+        """Compiles a plan; the first that computes f64 through f32 is told."""
+        task = self.client.task(plan)
+        if any(through_f32(launch.key) for launch in plan.launches):
+            self.tell_f64(plan.operation)
+        return task
+
+    def tell_f64(self, operation: str) -> None:
+        """Warns with PrecisionWarning, once for each opened adapter, that f64 is computed through f32."""
+        client = self.client
+        if not client.told_f64:
+            warnings.warn(
+                f"{operation}: {self} ({client.capability.adapter}) computes f64 through f32, so results have the "
+                f"precision and the range of f32 (about 7 digits, up to 3.4e38); cast to f32 to make that visible, or "
+                f'use the reference device "cpu", which computes f64 in full',
+                PrecisionWarning,
+                stacklevel=users_level(),
+            )
+            client.told_f64 = True
 
     def run(self, task: Task, inputs: tuple[Lease, ...], scalars: bytes = b"") -> list[Lease]:
         """Records a task and gives its outputs' leases. A recorder overrides this and decides later."""

@@ -23,7 +23,7 @@ from burn_wgpu.kernel.map import Operand, map_plan
 from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.data import TensorData, compute_dtype, store_array
 from burn_wgpu.std.dtype import BOOL_U8, BOOL_U32, DType
-from burn_wgpu.std.errors import DivisionByZero, DTypeError
+from burn_wgpu.std.errors import DivisionByZero
 from burn_wgpu.std.layout import Layout
 from burn_wgpu.std.scalar import as_scalar
 from burn_wgpu.std.slice import Slice
@@ -346,15 +346,6 @@ def test_a_number_that_is_zero_as_divisor_is_raised_at_once(name: str, device: W
     with pytest.raises(DivisionByZero) as error:
         getattr(B, name)(up(np.ones(3, np.int32), dt.I32, device), 0)
     assert str(error.value) == f"{name}: the divisor is 0; an integer cannot be divided by it"
-
-
-def test_arithmetic_on_f64_names_the_remedy(device: WgpuDevice) -> None:
-    x = up(np.ones(3), dt.F64, device)
-    with pytest.raises(DTypeError) as error:
-        B.float_add(x, x)
-    assert str(error.value) == (
-        f"float_add: {device.capability.adapter} stores f64 but has no arithmetic for it; cast to f32"
-    )
 
 
 def test_the_compute_dtype_of_a_record_is_the_dtype_of_its_values() -> None:

@@ -22,7 +22,7 @@ from burn_wgpu.shader.launch import Plan
 from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.data import TensorData
 from burn_wgpu.std.dtype import DType
-from burn_wgpu.std.errors import DTypeError, UnsupportedError
+from burn_wgpu.std.errors import UnsupportedError
 from burn_wgpu.std.layout import Layout
 from burn_wgpu.std.slice import Slice
 from tests.backends.wgpu.oracle import need_arithmetic
@@ -415,15 +415,6 @@ def test_linear_backward(device: WgpuDevice) -> None:
     grad = tg.view(tg.layout.swap_dims(0, 1))
     assert not (text := wrong(down(B.linear_weight_backward(swapped, grad)), rows_x.T, rows_g, dt.F32)), text
     assert not (text := wrong(down(B.linear(swapped, tw, None)), np.swapaxes(x, 0, 1), w, dt.F32)), text
-
-
-def test_doubles_have_no_product(device: WgpuDevice) -> None:
-    x = up(np.ones((2, 2)), dt.F64, device)
-    with pytest.raises(DTypeError) as caught:
-        B.float_matmul(x, x)
-    assert str(caught.value) == (
-        f"float_matmul: there is no product of f64 on {device.capability.adapter}; cast to f32 or i32"
-    )
 
 
 def test_a_product_is_planned_once(device: WgpuDevice) -> None:

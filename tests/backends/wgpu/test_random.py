@@ -71,6 +71,7 @@ def test_normal_halves_differ_by_a_rounding_at_most(kind: DType, device: WgpuDev
     assert np.mean(ours != theirs) < 1e-3
 
 
+@pytest.mark.filterwarnings("ignore::burn_wgpu.PrecisionWarning")
 def test_f64_stores_what_f32_draws(device: WgpuDevice) -> None:
     for distribution in (Distribution.default(), Distribution.bernoulli(0.5)):
         ours, theirs = drawn((1001,), distribution, dt.F64, device)

@@ -17,7 +17,6 @@ from burn_wgpu.contract.options import (
     NearestRoundingMode,
 )
 from burn_wgpu.std import dtype as dt
-from burn_wgpu.std.errors import DTypeError
 from tests.backends.wgpu.oracle import REF, REF_DEVICE, B, up
 
 pytestmark = pytest.mark.gpu
@@ -151,9 +150,3 @@ def test_the_same_bits_and_nothing_new_on_the_second_call(device: WgpuDevice) ->
     B.sync(device)
     after = device.client.counts()
     assert [after[k] - before[k] for k in ("buffers", "bind_groups", "pipelines")] == [0, 0, 0]
-
-
-def test_f64_is_refused_with_a_remedy(device: WgpuDevice) -> None:
-    x = up(np.zeros((1, 1, 2, 2)), dt.F64, device)
-    with pytest.raises(DTypeError, match="interpolate: .* stores f64 but has no arithmetic for it; cast to f32"):
-        B.interpolate(x, (3, 3), InterpolateOptions(InterpolateMode.BILINEAR))
