@@ -173,6 +173,15 @@ def rank(name: str, shape: Shape, at_least: int, what: str = "the tensor") -> No
         )
 
 
+def some(name: str, shape: Shape, *axes: int) -> None:
+    """An element along every one of the axes, or at all: of none there is no maximum."""
+    for axis in axes:
+        if not shape[axis]:
+            raise ShapeError(f"{name}: axis {axis} of shape {list(shape)} has size 0; it must have an element")
+    if not axes and not prod(shape):
+        raise ShapeError(f"{name}: shape {list(shape)} has no elements; there must be one")
+
+
 def exact_rank(name: str, value: Tensor, wanted: int, what: str) -> None:
     tensor(name, value, what)
     if len(value.shape) != wanted:
@@ -323,6 +332,12 @@ def operation_scalar(name: str, value: int | float, target: DType) -> int:
                 f"{name}: a tensor of {target} and the number {value!r}; an int tensor computes with integers only. "
                 f"Convert the tensor with .float()"
             )
+        low, high = RANGES[target]
+        if not low <= value <= high:
+            raise ArgumentError(
+                f"{name}: the number {value!r} does not fit into the tensor's {target} ({low} .. {high}). "
+                f"Convert the tensor with .float()"
+            )
         value = int(value)
     if name in ("div", "remainder", "floor_divide"):
         low, high = RANGES[target]
@@ -388,6 +403,14 @@ def together(name: str, x: Tensor, **others: Tensor | None) -> None:
                 f"{name}: x is {dtype} and {what} is {other.dtype}; the dtypes must be equal. "
                 f"Convert one with .cast('{dtype}')"
             )
+
+
+def space(name: str, x: Tensor, what: str = "x") -> None:
+    """That no axis behind [N, C] is empty: there would be nothing to read."""
+    if 0 in x.shape[2:]:
+        raise ShapeError(
+            f"{name}: {what} has shape {list(x.shape)}; every axis behind batch and channels needs at least one element"
+        )
 
 
 def vector(name: str, what: str, value: Tensor, size: int, why: str) -> None:

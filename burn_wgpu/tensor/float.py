@@ -249,6 +249,7 @@ class Float:
                 f"grid_sample_2d: the tensor has shape {list(self.shape)} and the grid {list(grid.shape)}; "
                 f"the grid must be [{self.shape[0]}, height, width, 2]"
             )
+        check.space("grid_sample_2d", self, "the tensor")
         chosen = GridSampleOptions() if options is None else GridSampleOptions.of(options)
         return wrap(self._ops.grid_sample_2d(self.primitive, grid.primitive, chosen), self._ops)
 

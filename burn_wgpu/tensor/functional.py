@@ -259,6 +259,7 @@ def fold4d(
 def interpolate(x: Tensor, options: InterpolateOptions) -> Tensor:
     """x [N, C, H, W] resampled to the options' output_size, or to ⌊size · scale_factor⌋ → [N, C, Ho, Wo]."""
     check.exact_rank("interpolate", x, 4, "x")
+    check.space("interpolate", x)
     size = interpolate_output_size(x.shape[2:], options)
     return wrap(x._ops.backend.interpolate(x.primitive, size, options), x._ops)
 

@@ -89,6 +89,7 @@ def avg_pool3d_backward(x: Tensor, output_grad: Tensor, options: AvgPoolOptions)
 def adaptive_avg_pool1d(x: Tensor, output_size: int) -> Tensor:
     """Means of output_size windows [⌊i·in/out⌋, ⌈(i+1)·in/out⌉) that cover x [N, C, L] → [N, C, output_size]."""
     check.exact_rank("adaptive_avg_pool1d", x, 3, "x")
+    check.space("adaptive_avg_pool1d", x)
     size = check.positive("adaptive_avg_pool1d", output_size, "output_size")
     return wrap(x._ops.backend.adaptive_avg_pool1d(x.primitive, size), x._ops)
 
@@ -96,6 +97,7 @@ def adaptive_avg_pool1d(x: Tensor, output_size: int) -> Tensor:
 def adaptive_avg_pool2d(x: Tensor, output_size: Sequence[int]) -> Tensor:
     """Means of windows that cover x [N, C, H, W] → [N, C, *output_size]."""
     check.exact_rank("adaptive_avg_pool2d", x, 4, "x")
+    check.space("adaptive_avg_pool2d", x)
     size = check.sizes("adaptive_avg_pool2d", output_size, 2, "output_size")
     return wrap(x._ops.backend.adaptive_avg_pool2d(x.primitive, size), x._ops)
 
@@ -103,6 +105,7 @@ def adaptive_avg_pool2d(x: Tensor, output_size: Sequence[int]) -> Tensor:
 def adaptive_avg_pool3d(x: Tensor, output_size: Sequence[int]) -> Tensor:
     """Means of windows that cover x [N, C, D, H, W] → [N, C, *output_size]."""
     check.exact_rank("adaptive_avg_pool3d", x, 5, "x")
+    check.space("adaptive_avg_pool3d", x)
     size = check.sizes("adaptive_avg_pool3d", output_size, 3, "output_size")
     return wrap(x._ops.backend.adaptive_avg_pool3d(x.primitive, size), x._ops)
 
@@ -114,6 +117,7 @@ def _pool_checks(name: str, x: Tensor, options: Any, spatial: int) -> tuple[int,
     """The output sizes; raises when x or the options do not fit."""
     check.kind(name, x, "x", "float")
     check.exact_rank(name, x, spatial + 2, "x")
+    check.space(name, x)
     check.options(name, options, "kernel_size", "stride", "padding", "dilation")
     check.spatial(name, spatial, kernel_size=options.kernel_size)
     sizes = []

@@ -1,5 +1,6 @@
 // out[o, u] = (x[o, u] − mean) / √(variance + eps) · gamma[u] + beta[u]: a team of TEAM invocations holds one row in
-// registers. The row is read once; the mean comes first, then the centred squares.
+// registers. The row is read once; the mean comes first, then the centred squares and what the mean's own rounding left:
+// a row of equal numbers is 0 whatever their size.
 //
 // A workgroup holds WORKGROUP / TEAM rows, an invocation PER pieces R of its row (four elements, or one).
 //
@@ -7,9 +8,9 @@
 //! use lib/reduce_registers
 
 const SIDE = min(TEAM, 16u);
-var<workgroup> sums: array<f32, WORKGROUP>;
+var<workgroup> sums: array<vec2<f32>, WORKGROUP>;
 
-fn team_total(local: u32, mine: f32) -> f32 {
+fn team_total(local: u32, mine: vec2<f32>) -> vec2<f32> {
     let lane = local % TEAM;
     workgroupBarrier(); // the sums of the call before have been read
     sums[local] = mine;
@@ -23,7 +24,7 @@ fn team_total(local: u32, mine: f32) -> f32 {
         sums[local] = part;
     }
     workgroupBarrier();
-    var sum = 0.0;
+    var sum = vec2<f32>();
     for (var s = 0u; s < SIDE; s++) {
         sum += sums[local - lane + s];
     }
@@ -46,18 +47,20 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     for (var k = 0u; k < PER; k++) {
         sum += select(0.0, total(v[k]), lane + k * TEAM < params.units);
     }
-    let mean = team_total(local, sum) / params.count;
-    var squares = 0.0;
+    let mean = team_total(local, vec2<f32>(sum, 0.0)).x / params.count;
+    var rest = vec2<f32>();
     for (var k = 0u; k < PER; k++) {
         v[k] = v[k] - R(mean);
-        squares += select(0.0, total(v[k] * v[k]), lane + k * TEAM < params.units);
+        let part = vec2<f32>(total(v[k]), total(v[k] * v[k]));
+        rest += select(vec2<f32>(), part, lane + k * TEAM < params.units);
     }
-    let inverse = 1.0 / sqrt(team_total(local, squares) / params.count + params.eps);
+    let left = team_total(local, rest) / params.count;
+    let inverse = 1.0 / sqrt(max(left.y - left.x * left.x, 0.0) + params.eps);
     if (row < params.outputs) {
         for (var k = 0u; k < PER; k++) {
             let u = lane + k * TEAM;
             if (u < params.units) {
-                put(o, u, v[k] * R(inverse) * scale(u) + shift(u));
+                put(o, u, (v[k] - R(left.x)) * R(inverse) * scale(u) + shift(u));
             }
         }
     }

@@ -26,6 +26,9 @@ from tests.conformance.module_cases import CASES
 SHORT, LONG = 3, 150
 ORACLE_SHORT, ORACLE_LONG = 8, 200
 
+# With two elements a channel all of the gradient cancels, but for eps: its terms are γ/√(variance + eps)·g.
+EASED: dict[str, Any] = {"batch_norm_train_backward": {"least": 1.0}}
+
 
 def first_seed(name: str) -> int:
     """Functions of one family draw different options."""
@@ -41,7 +44,7 @@ def devices() -> tuple[WgpuDevice, WgpuDevice]:
 
 
 def compare(name: str, count: int, devices: tuple[WgpuDevice, ...]) -> None:
-    call = replace(CALLS[name], cases=(CASES[name],))
+    call = replace(CALLS[name], cases=(CASES[name],), **EASED.get(name, {}))
     found = []
     for i in range(count):
         dtype = call.dtypes[i % len(call.dtypes)]

@@ -20,6 +20,7 @@ from burn_wgpu.contract.options import (
     MaxPoolOptions,
     UnfoldOptions,
 )
+from burn_wgpu.std.errors import ShapeError
 from burn_wgpu.tensor import activation as A
 from burn_wgpu.tensor import functional as F
 
@@ -194,6 +195,32 @@ def test_adaptive_pooling(device: Device, rng: np.random.Generator) -> None:
     close(F.adaptive_avg_pool2d(x, (3, 4)), T.adaptive_avg_pool2d(t, (3, 4)))
     close(F.adaptive_avg_pool1d(x[:, :, 0], 4), T.adaptive_avg_pool1d(t[:, :, 0], 4))
     close(F.adaptive_avg_pool3d(x.unsqueeze_dim(2), (1, 2, 5)), T.adaptive_avg_pool3d(t.unsqueeze(2), (1, 2, 5)))
+
+
+def test_an_empty_plane_is_an_error(device: Device) -> None:
+    x, grid = Tensor(np.zeros((2, 3, 0, 4), np.float32), device=device), Tensor(np.zeros((2, 1, 1, 2)), device=device)
+    calls: list[Callable[[], Any]] = [
+        lambda: F.max_pool2d(x, MaxPoolOptions((1, 1), None, (1, 1))),
+        lambda: F.max_pool2d_with_indices(x, MaxPoolOptions((1, 1), None, (1, 1))),
+        lambda: F.avg_pool2d(x, AvgPoolOptions((1, 1), None, (1, 1))),
+        lambda: F.adaptive_avg_pool2d(x, (2, 2)),
+        lambda: F.adaptive_avg_pool1d(x[:, :, :, 0], 2),
+        lambda: F.interpolate(x, InterpolateOptions(InterpolateMode.BILINEAR, output_size=(2, 2))),
+        lambda: x.grid_sample_2d(grid.cast("f32")),
+    ]
+    for call in calls:
+        with pytest.raises(ShapeError, match="every axis behind batch and channels needs at least one element"):
+            call()
+    no_channels = Tensor(np.zeros((2, 0, 3, 4), np.float32), device=device)
+    assert F.max_pool2d(no_channels, MaxPoolOptions((2, 2))).shape == (2, 0, 1, 2)
+    assert F.adaptive_avg_pool2d(no_channels, (2, 2)).shape == (2, 0, 2, 2)
+
+
+def test_attention_over_no_features_is_the_mean(device: Device, rng: np.random.Generator) -> None:
+    """Every score is the empty sum, whatever the scale."""
+    nothing, value = Tensor(np.zeros((1, 1, 3, 0), np.float32), device=device), normal(rng, 1, 1, 3, 2)
+    got = F.attention(nothing, nothing, Tensor(value, device=device))
+    close(got, torch.from_numpy(np.broadcast_to(value.mean(2, keepdims=True), value.shape).copy()))
 
 
 def test_interpolation(device: Device, rng: np.random.Generator) -> None:

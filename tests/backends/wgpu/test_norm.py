@@ -56,6 +56,24 @@ def close(got: np.ndarray, want: np.ndarray, kind: DType, scale: float = 1.0, me
 # --------------------------------------------------------------------------------------------------------- layer norm
 
 
+@pytest.mark.parametrize("length", [1, 3, 7, 129, 300, 768, 5000, 40_000])
+def test_layer_norm_of_equal_numbers_is_zero(length: int, device: WgpuDevice) -> None:
+    """The mean of equal numbers is rounded; over √eps what that leaves would be as large as any result."""
+    ones = up(np.ones(length), dt.F32, device)
+    for value in (0.1, -3.3, 1234.567, 10_000.3, -69_999.3, 8e6 + 1):
+        x = up(np.full((3, length), value, np.float32), dt.F32, device)
+        assert np.abs(down(B.layer_norm(x, ones, None, EPS))).max() < 1e-6, value
+
+
+@pytest.mark.parametrize("length", [64, 300, 5000])
+def test_layer_norm_far_from_zero(length: int, device: WgpuDevice) -> None:
+    """Differences of a few units in the last place of 10⁴: exact in f32, and so their norm is nearly."""
+    x = (np.float32(10_000) + np.random.default_rng(5).integers(0, 9, (4, length)) * 2.0**-10).astype(np.float32)
+    ones = np.ones(length, np.float32)
+    got = down(B.layer_norm(up(x, dt.F32, device), up(ones, dt.F32, device), None, EPS))
+    np.testing.assert_allclose(got, layer(x, ones, 0.0), atol=2e-5)
+
+
 @pytest.mark.parametrize("kind", [dt.F32, dt.F16, dt.BF16], ids=repr)
 def test_layer_norm_at_every_size(kind: DType, device: WgpuDevice) -> None:
     sizes = (1, 3, 5, 31, 32, 33, 63, 64, 65, 255, 256, 257, 1000, 4096, 8192, 9001)
