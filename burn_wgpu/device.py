@@ -8,6 +8,7 @@ May import: backends, runtime (to list adapters), contract, std; all of them laz
 
 from __future__ import annotations
 
+import builtins
 import logging
 import operator
 import os
@@ -62,16 +63,17 @@ class KindOps:
             method = self._dequantizing(name)
         if method is None:
             what = "quantized" if self.quantized else self.kind
-            remedy = {
-                "float": "it is for int or bool tensors: convert with .int() or .bool()",
-                "int": "it is for other kinds: convert with .float() or .bool()",
-                "bool": "it is for numbers: convert with .int() or .float()",
-                "quantized": "call .dequantize() first",
-            }[what]
+            remedy = "call .dequantize() first" if self.quantized else self._kinds_of(name)
             name = name.removesuffix("_scalar").removesuffix("_elem")
             raise DTypeError(f"{name}: a tensor of kind {what} has no such operation; {remedy}")
         setattr(self, name, method)
         return method
+
+    def _kinds_of(self, name: str) -> str:
+        """Which kinds have the operation that this one lacks."""
+        able = [kind for kind in ("int", "float", "bool") if hasattr(self.backend, f"{kind}_{name}")]
+        what = "numbers" if able == ["int", "float"] else " and ".join(able) + " tensors" if able else "other kinds"
+        return f"it is for {what}" + (f": convert with {' or '.join(f'.{kind}()' for kind in able)}" if able else "")
 
     def _dequantizing(self, name: str) -> Any:
         """The float function on dequantized operands, where there is none for quantized ones."""
@@ -133,8 +135,9 @@ class Device:
                 return default_device()
             return cls(default_device(), float=float, int=int, bool=bool)
         elif not isinstance(spec, str):
+            shape = ". A shape is one argument, as zeros((2, 3))" if isinstance(spec, builtins.int) else ""
             raise DTypeError(
-                f"device: {spec!r} is of type {type(spec).__name__}; a device is named, as 'wgpu:0' or 'cpu'"
+                f"device: {spec!r} is of type {type(spec).__name__}; a device is named, as 'wgpu:0' or 'cpu'{shape}"
             )
         else:
             kind, index = _parse(spec)

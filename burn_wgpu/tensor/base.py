@@ -105,7 +105,14 @@ class Base:
             return moved if dtype is None else moved.cast(dtype)
         if dtype is not None:
             raise ArgumentError(f"to: {target!r} is no device; give a device and a dtype, or one of them")
-        return self.cast(target)
+        try:
+            return self.cast(target)
+        except DTypeError as error:
+            if isinstance(target, str) and not self.is_quantized:
+                raise DTypeError(
+                    f"to: {target!r} is neither a device, such as 'wgpu:0' or 'cpu', nor a dtype, such as 'f16'"
+                ) from error
+            raise
 
     def cpu(self: Tensor) -> Tensor:
         """The same values on the NumPy reference. (`numpy()` gives an array.)"""
@@ -127,8 +134,13 @@ class Base:
         """`reshape`, as PyTorch calls it."""
         return self.reshape(*shape)
 
-    def transpose(self: Tensor) -> Tensor:
-        """The last two axes exchanged."""
+    def transpose(self: Tensor, *axes: Sequence[int] | None) -> Tensor:
+        """The last two axes exchanged. A list of all axes permutes them, and None reverses them, as NumPy's does.
+
+        Raises ArgumentError for two ints, which NumPy and PyTorch read differently.
+        """
+        if axes:
+            return _transpose(self, axes)
         check.rank("transpose", self.shape, 2)
         return wrap(self._ops.transpose(self.primitive), self._ops)
 
@@ -181,17 +193,20 @@ class Base:
     def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         """The axes start_dim … end_dim (inclusive) merged into one; rank 0 becomes [1]."""
         shape = self.shape
-        if not shape:
-            return self.reshape((1,))
-        start, end = check.dim("flatten", start_dim, len(shape)), check.dim("flatten", end_dim, len(shape))
+        rank = max(1, len(shape))
+        start, end = check.dim("flatten", start_dim, rank), check.dim("flatten", end_dim, rank)
         if start > end:
             raise ShapeError(f"flatten: start_dim is {start} and end_dim {end}; the start must not be after the end")
         return self.reshape((*shape[:start], prod(shape[start : end + 1]), *shape[end + 1 :]))
 
-    def squeeze(self: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
-        """Without its axes of size 1, or without the listed ones."""
+    def squeeze(
+        self: Tensor, dim: int | Sequence[int] | None = None, *, axis: int | Sequence[int] | None = None
+    ) -> Tensor:
+        """Without its axes of size 1, or without the listed ones. axis is NumPy's name for dim."""
+        dim, _ = numpy_way("squeeze", dim, False, axis, None, None)
         if dim is not None:
-            return self.squeeze_dims(dim if isinstance(dim, Iterable) else [dim])
+            axes = check.integers("squeeze", (dim,), "dim")
+            return _squeeze("squeeze", self, tuple({check.dim("squeeze", d, self.rank) for d in axes}))
         return self.reshape(tuple(n for n in self.shape if n != 1))
 
     def squeeze_dim(self: Tensor, dim: int) -> Tensor:
@@ -220,13 +235,21 @@ class Base:
         return self.reshape((*self.shape[:at], 1, *self.shape[at:]))
 
     def unsqueeze_dims(self: Tensor, axes: Sequence[int]) -> Tensor:
-        """New axes of size 1 at these positions of the result; a position listed twice gets two axes in a row."""
+        """New axes of size 1 at these positions of the result; a position listed twice gets two axes in a row.
+
+        Negatives count from the end, each in what the ones before it leave: [-1, -1] are the last two axes.
+        """
         axes = check.integers("unsqueeze_dims", (axes,), "axes")
-        new = self.rank + len(axes)
+        new = left = self.rank + len(axes)
+        wanted: list[int] = []
+        for axis in axes:
+            check.dim("unsqueeze_dims", axis, new, "axis")
+            wanted.append(axis if axis >= 0 else axis + left)
+            left -= axis < 0
         positions: list[int] = []
-        for at in sorted(check.dim("unsqueeze_dims", a, new, "axis") for a in axes):
+        for at in sorted(wanted):
             positions.append(at if not positions or at > positions[-1] else positions[-1] + 1)
-        if positions and positions[-1] >= new:
+        if positions and (positions[0] < 0 or positions[-1] >= new):
             raise ShapeError(f"unsqueeze_dims: axes {list(axes)} do not fit into the result's rank {new}")
         rest = iter(self.shape)
         return self.reshape(tuple(1 if i in positions else next(rest) for i in range(new)))
@@ -266,23 +289,17 @@ class Base:
 
     def roll_dim(self: Tensor, shift: int, dim: int) -> Tensor:
         """Element i moves to (i + shift) mod size."""
-        axis = check.dim("roll_dim", dim, self.rank)
-        size = self.shape[axis]
-        shift = check.integer("roll_dim", shift, "shift")
-        by = shift % size if size else 0
-        if not by:
-            return self
-        return cat([self.slice_dim(axis, Slice(size - by, size)), self.slice_dim(axis, Slice(0, size - by))], axis)
+        return _roll(self, check.integer("roll_dim", shift, "shift"), check.dim("roll_dim", dim, self.rank))
 
     def roll(self: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int]) -> Tensor:
         """`roll_dim` along several axes; an axis listed twice is rolled twice."""
         by = check.integers("roll", (shifts,), "shifts")
-        axes = check.integers("roll", (dims,), "dims")
+        axes = [check.dim("roll", dim, self.rank) for dim in check.integers("roll", (dims,), "dims")]
         if len(by) != len(axes):
             raise ShapeError(f"roll: shifts {list(by)} and dims {list(axes)} must be of equal length")
         result = self
         for shift, axis in zip(by, axes, strict=True):
-            result = result.roll_dim(shift, axis)
+            result = _roll(result, shift, axis)
         return result
 
     def unfold(self: Tensor, dim: int, size: int, step: int) -> Tensor:
@@ -318,7 +335,7 @@ class Base:
     def split(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> list[Tensor]:
         """Pieces of split_size along an axis, the last one may be smaller; a list gives every piece's size."""
         if isinstance(split_size, Iterable):
-            return self.split_with_sizes(split_size, dim)
+            return _pieces("split", self, split_size, dim)
         split_size = check.integer("split", split_size, "split_size")
         axis = check.dim("split", dim, self.rank)
         size = self.shape[axis]
@@ -330,19 +347,7 @@ class Base:
 
     def split_with_sizes(self: Tensor, sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
         """Pieces of these sizes, which add up to the axis; sizes of 0 give no piece."""
-        axis = check.dim("split_with_sizes", dim, self.rank)
-        wanted = check.integers("split_with_sizes", (sizes,), "sizes")
-        if sum(wanted) != self.shape[axis] or any(n < 0 for n in wanted):
-            raise ShapeError(
-                f"split_with_sizes: sizes {list(wanted)} add up to {sum(wanted)}, and axis {axis} of shape "
-                f"{list(self.shape)} has {self.shape[axis]}; they must be equal and not negative"
-            )
-        pieces, at = [], 0
-        for n in wanted:
-            if n:
-                pieces.append(self.slice_dim(axis, Slice(at, at + n)))
-            at += n
-        return pieces
+        return _pieces("split_with_sizes", self, sizes, dim)
 
     def iter_dim(self: Tensor, dim: int) -> Sequence[Tensor]:
         """The slices of size 1 along an axis, which is kept."""
@@ -691,6 +696,41 @@ def numpy_way(name: str, dim: Any, keepdim: bool, axis: Any, keepdims: bool | No
     return (dim if axis is None else axis), (keepdim if keepdims is None else keepdims)
 
 
+def _pieces(name: str, tensor: Tensor, sizes: Sequence[int], dim: int) -> list[Tensor]:
+    axis = check.dim(name, dim, tensor.rank)
+    wanted = check.integers(name, (sizes,), "sizes")
+    if sum(wanted) != tensor.shape[axis] or any(n < 0 for n in wanted):
+        raise ShapeError(
+            f"{name}: sizes {list(wanted)} add up to {sum(wanted)}, and axis {axis} of shape "
+            f"{list(tensor.shape)} has {tensor.shape[axis]}; they must be equal and not negative"
+        )
+    pieces, at = [], 0
+    for n in wanted:
+        if n:
+            pieces.append(tensor.slice_dim(axis, Slice(at, at + n)))
+        at += n
+    return pieces
+
+
+def _roll(tensor: Tensor, shift: int, axis: int) -> Tensor:
+    size = tensor.shape[axis]
+    by = shift % size if size else 0
+    if not by:
+        return tensor
+    return cat([tensor.slice_dim(axis, Slice(size - by, size)), tensor.slice_dim(axis, Slice(0, size - by))], axis)
+
+
+def _transpose(tensor: Tensor, axes: tuple[Any, ...]) -> Tensor:
+    if len(axes) == 1 and axes[0] is None:
+        return tensor.T
+    if len(axes) > 1 or not isinstance(axes[0], Iterable):
+        raise ArgumentError(
+            f"transpose: the axes are {', '.join(map(str, axes))}; it takes none. "
+            f"Exchange two axes with .swap_dims(first, second), order all with .permute(axes)"
+        )
+    return tensor.permute(*axes)
+
+
 def _squeeze(name: str, tensor: Tensor, axes: tuple[int, ...]) -> Tensor:
     shape = tensor.shape
     for axis in axes:
@@ -707,7 +747,8 @@ def _logic(tensor: Tensor, name: str, dim: int | Sequence[int] | None, keepdim: 
     if dim is None:
         if not p.shape:
             p = ops.reshape(p, (1,))
-        return wrap(getattr(ops, name)(p, *extra), target)
+        result = wrap(getattr(ops, name)(p, *extra), target)
+        return result.reshape((1,) * tensor.rank) if keepdim else result
     axes = check.dims(f"{name}_dim", dim, len(p.shape))
     function = name + "_dim"
     if not axes:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import builtins
 import operator
+import sys
 from collections.abc import Sequence
 from math import ceil, isfinite, prod
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -19,7 +20,7 @@ import numpy as np
 from burn_wgpu.device import Device, DTypeLike, Kind, default_device
 from burn_wgpu.std.data import TensorData
 from burn_wgpu.std.distribution import Distribution
-from burn_wgpu.std.dtype import I64, DType
+from burn_wgpu.std.dtype import BF16, I64, DType
 from burn_wgpu.std.dtype import dtype as as_dtype
 from burn_wgpu.std.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
 from burn_wgpu.std.layout import Shape
@@ -68,6 +69,9 @@ def host_data(name: str, data: object) -> tuple[TensorData, Kind]:
     """Anything that NumPy takes, a tensor, or a DLPack producer as host data, and its kind."""
     if isinstance(data, Core):
         data = data.to_data()  # type: ignore[attr-defined]  # every Core is a Tensor
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(data, torch.Tensor):
+        data = torch_data(name, data)
     if (
         not isinstance(data, (TensorData, np.ndarray))
         and hasattr(data, "__dlpack__")
@@ -88,11 +92,27 @@ def host_data(name: str, data: object) -> tuple[TensorData, Kind]:
     return found, kind
 
 
+def torch_data(name: str, value: Any) -> TensorData:
+    """A PyTorch tensor's values, wherever it lives and whether or not it has a gradient."""
+    torch: Any = sys.modules["torch"]  # whoever has a torch tensor has imported it
+    try:
+        host = value.detach().cpu().contiguous()
+        if host.dtype == torch.bfloat16:
+            return TensorData(host.view(torch.int16).numpy().view(np.uint16), BF16)
+        return TensorData.of(host.numpy())
+    except (RuntimeError, TypeError) as error:
+        raise DTypeError(
+            f"{name}: a torch tensor of {value.dtype} and layout {value.layout}; it must be dense, of numbers or bools "
+            f"that NumPy has ({str(error).splitlines()[0]})"
+        ) from None
+
+
 def _describe(data: np.ndarray) -> str:
-    for item in data.reshape(-1)[:1]:
-        if isinstance(item, builtins.int):
+    for item in data.reshape(-1):
+        if not isinstance(item, (builtins.int, builtins.float, np.generic)):
+            return f"of type {type(item).__name__}"
+        if isinstance(item, builtins.int) and not -(1 << 63) <= item < 1 << 64:
             return f"the int {item}, wider than 64 bits"
-        return f"of type {type(item).__name__}"
     return "of NumPy dtype object"
 
 

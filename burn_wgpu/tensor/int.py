@@ -103,7 +103,7 @@ def _logic_or_bits(lhs: Tensor, rhs: Operand, name: str) -> Tensor:
 
 
 def logic(lhs: Tensor, rhs: Operand, name: str) -> Tensor:
-    """bool_and, bool_or, bool_xor; a number on the right is a truth value."""
+    """bool_and, bool_or, bool_xor; a number on the right must be a truth value."""
     what = "bool_" + name
     ops = lhs._ops
     if type(rhs) is type(lhs) and rhs._ops is ops:
@@ -113,6 +113,11 @@ def logic(lhs: Tensor, rhs: Operand, name: str) -> Tensor:
         if found is None:
             return NotImplemented  # type: ignore[no-any-return]
         if isinstance(found, (int, float)):
+            if found not in (0, 1):
+                raise DTypeError(
+                    f"{what}: a tensor of {lhs.dtype} and the number {found!r}; the number must be True or False. "
+                    f"Convert the tensor with .int()"
+                )
             found = constant(lhs, found, what)
         check.operands(what, lhs, found)
     p, q = lhs.primitive, found.primitive

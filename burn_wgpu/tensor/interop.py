@@ -14,7 +14,7 @@ from burn_wgpu.std.data import TensorData
 from burn_wgpu.std.dtype import BF16, DType
 from burn_wgpu.std.errors import ArgumentError, DTypeError
 from burn_wgpu.tensor.core import from_host, wrap
-from burn_wgpu.tensor.creation import DeviceLike, make
+from burn_wgpu.tensor.creation import DeviceLike, make, torch_data
 
 if TYPE_CHECKING:
     import torch
@@ -70,6 +70,10 @@ class Interop:
         """The bytes of a host copy, for memoryview() and friends (Python 3.12 and later)."""
         return memoryview(self.numpy())  # type: ignore[arg-type]  # typeshed knows Buffer from 3.12 on
 
+    def __bytes__(self: Tensor) -> bytes:
+        """The values as `numpy()` has them, row-major."""
+        return self.numpy().tobytes()
+
     def to_torch(self: Tensor) -> torch.Tensor:
         """A PyTorch CPU tensor of the same dtype with its own memory. Needs torch."""
         import torch
@@ -108,11 +112,15 @@ def from_numpy(array: np.ndarray, device: DeviceLike = None, dtype: DTypeLike | 
 
 def from_dlpack(value: Any, device: DeviceLike = None, dtype: DTypeLike | None = None) -> Tensor:
     """The values of a CPU DLPack producer, copied; see `Tensor.from_data`."""
+    torch: Any = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        return make("from_dlpack", torch_data("from_dlpack", value), device, dtype)  # bf16 too, which NumPy lacks
     try:
         array = np.from_dlpack(value)
     except (RuntimeError, BufferError, TypeError, AttributeError) as error:
         raise DTypeError(
-            f"from_dlpack: {type(value).__name__} cannot be read ({error}); it must be on the CPU"
+            f"from_dlpack: {type(value).__name__} cannot be read ({error}); it must be a DLPack producer "
+            f"on the CPU, of a dtype that NumPy has"
         ) from None
     return make("from_dlpack", array, device, dtype)
 
@@ -122,11 +130,7 @@ def from_torch(value: torch.Tensor, device: DeviceLike = None, dtype: DTypeLike 
     torch: Any = sys.modules.get("torch")  # whoever has a torch tensor has imported it
     if torch is None or not isinstance(value, torch.Tensor):
         raise DTypeError(f"from_torch: the value is of type {type(value).__name__}; it must be a torch.Tensor")
-    host = value.detach().cpu().contiguous()
-    if host.dtype == torch.bfloat16:
-        data = TensorData(host.view(torch.int16).numpy().view(np.uint16), BF16)
-    else:
-        data = TensorData.of(host.numpy())
+    data = torch_data("from_torch", value)
     return make("from_torch", data, device, dtype or (bool if data.dtype.is_bool else data.dtype))
 
 

@@ -81,6 +81,24 @@ class Numeric:
     def __divmod__(self: Tensor, other: Operand) -> tuple[Tensor, Tensor]:
         return self.__floordiv__(other), self.__mod__(other)
 
+    def __rdivmod__(self: Tensor, other: Operand) -> tuple[Tensor, Tensor]:
+        return self.__rfloordiv__(other), self.__rmod__(other)
+
+    def __round__(self: Tensor, ndigits: int | None = None) -> Tensor:
+        """round(t) and round(t, 2): to even, a float tensor in any case; ints stay as they are."""
+        if self.kind == "int" and (ndigits is None or ndigits >= 0):
+            return self
+        return self.round() if ndigits is None else self.round_to(ndigits)
+
+    def __floor__(self: Tensor) -> Tensor:
+        return self if self.kind == "int" else self.floor()
+
+    def __ceil__(self: Tensor) -> Tensor:
+        return self if self.kind == "int" else self.ceil()
+
+    def __trunc__(self: Tensor) -> Tensor:
+        return self if self.kind == "int" else self.trunc()
+
     def __pow__(self: Tensor, other: Operand) -> Tensor:
         return _power(self, other)
 
@@ -261,7 +279,7 @@ class Numeric:
             self = self.cast(dtype)
         elif self.kind == "bool":
             self = self.cast(int)
-        return _whole(self, "sum") if dim is None else _reduce(self, "sum", dim, keepdim)
+        return _whole(self, "sum", keepdim) if dim is None else _reduce(self, "sum", dim, keepdim)
 
     def mean(
         self: Tensor,
@@ -278,7 +296,7 @@ class Numeric:
             dim, keepdim = numpy_way("mean", dim, keepdim, axis, keepdims, out)
         if dtype is not None:
             self = self.cast(dtype)
-        return _whole(self, "mean") if dim is None else _reduce(self, "mean", dim, keepdim)
+        return _whole(self, "mean", keepdim) if dim is None else _reduce(self, "mean", dim, keepdim)
 
     def prod(
         self: Tensor,
@@ -295,7 +313,7 @@ class Numeric:
             dim, keepdim = numpy_way("prod", dim, keepdim, axis, keepdims, out)
         if dtype is not None:
             self = self.cast(dtype)
-        return _whole(self, "prod") if dim is None else _reduce(self, "prod", dim, keepdim)
+        return _whole(self, "prod", keepdim) if dim is None else _reduce(self, "prod", dim, keepdim)
 
     def max(
         self: Tensor,
@@ -309,7 +327,7 @@ class Numeric:
         """The maximum of all elements ([1]), or along axes, which go unless keepdim. NaN wins; ShapeError of none."""
         if axis is not None or keepdims is not None or out is not None:
             dim, keepdim = numpy_way("max", dim, keepdim, axis, keepdims, out)
-        return _whole(self, "max") if dim is None else _reduce(self, "max", dim, keepdim)
+        return _whole(self, "max", keepdim) if dim is None else _reduce(self, "max", dim, keepdim)
 
     def min(
         self: Tensor,
@@ -323,11 +341,11 @@ class Numeric:
         """The minimum of all elements ([1]), or along axes, which go unless keepdim. NaN wins; ShapeError of none."""
         if axis is not None or keepdims is not None or out is not None:
             dim, keepdim = numpy_way("min", dim, keepdim, axis, keepdims, out)
-        return _whole(self, "min") if dim is None else _reduce(self, "min", dim, keepdim)
+        return _whole(self, "min", keepdim) if dim is None else _reduce(self, "min", dim, keepdim)
 
     def max_abs(self: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
         """The largest |x| of all elements ([1]), or along axes, which go unless keepdim. NaN wins."""
-        return _whole(self, "max_abs") if dim is None else _reduce(self, "max_abs", dim, keepdim)
+        return _whole(self, "max_abs", keepdim) if dim is None else _reduce(self, "max_abs", dim, keepdim)
 
     def sum_dim(self: Tensor, dim: int) -> Tensor:
         """The sum along an axis, which is kept with size 1."""
@@ -693,6 +711,11 @@ def _matmul(lhs: Tensor, rhs: Tensor | np.ndarray) -> Tensor:
         if not m or not n:
             raise ShapeError(f"matmul: lhs {list(a)} and rhs {list(b)}; an operand of rank 0 has no axis to sum over")
         row, column = m == 1, n == 1
+        inner = b[0] if column else b[-2]
+        if a[-1] != inner:
+            raise ShapeError(
+                f"matmul: lhs {list(a)} and rhs {list(b)} disagree on the inner size ({a[-1]} and {inner})"
+            )
         result = _matmul(lhs.unsqueeze_dim(0) if row else lhs, other.unsqueeze_dim(1) if column else other)
         shape = list(result.shape)
         if column:
@@ -713,13 +736,23 @@ def _matmul(lhs: Tensor, rhs: Tensor | np.ndarray) -> Tensor:
 
 def _along(tensor: Tensor, name: str, dim: int) -> Tensor:
     axis = check.dim(name, dim, len(tensor.primitive.shape))
-    return wrap(getattr(tensor._ops, name)(tensor.primitive, axis), tensor._ops)
+    function = getattr(tensor._ops, name)
+    if name in _ORDERED:
+        check.some(name, tensor.primitive.shape, axis)
+    return wrap(function(tensor.primitive, axis), tensor._ops)
 
 
-def _whole(tensor: Tensor, name: str) -> Tensor:
+_ORDERED = frozenset(("max", "min", "max_abs", "max_dim", "min_dim", "max_abs_dim"))
+
+
+def _whole(tensor: Tensor, name: str, keepdim: bool) -> Tensor:
+    """[1], or with keepdim every axis with size 1."""
     ops, p = tensor._ops, tensor.primitive
     function = getattr(ops, name)
-    return wrap(function(p if p.shape else ops.reshape(p, (1,))), ops)
+    if name in _ORDERED:
+        check.some(name, p.shape)
+    result = wrap(function(p if p.shape else ops.reshape(p, (1,))), ops)
+    return result.reshape((1,) * tensor.rank) if keepdim else result
 
 
 def _reduce(tensor: Tensor, name: str, dim: int | Sequence[int], keepdim: bool, label: str = "") -> Tensor:
@@ -734,6 +767,8 @@ def _reduce(tensor: Tensor, name: str, dim: int | Sequence[int], keepdim: bool, 
         if name == "mean" and ops.kind == "int" and len(axes) > 1:
             return _int_mean(tensor, axes, keepdim)
         function = getattr(ops, name + "_dim")
+        if name in _ORDERED:
+            check.some(label or name, p.shape, *axes)
         for axis in axes:
             p = function(p, axis)
     result = wrap(p, ops)
@@ -755,15 +790,20 @@ def _index_dtype(tensor: Tensor) -> tuple[Any, ...]:
 
 def _with_indices(tensor: Tensor, name: str, dim: int, *extra: bool) -> tuple[Tensor, Tensor]:
     axis, ops = check.dim(name, dim, tensor.rank), tensor._ops
+    if name.startswith("m"):  # an empty axis can be sorted, but has no maximum
+        check.some(name, tensor.shape, axis)
     values, indices = getattr(ops, name)(tensor.primitive, axis, *extra, *_index_dtype(tensor))
     return wrap(values, ops), wrap(indices, ops.of("int"))
 
 
 def _arg(tensor: Tensor, name: str, dim: int | None, keepdim: bool) -> Tensor:
     if dim is None:
+        check.some(name, tensor.shape)
         tensor, dim, keepdim = tensor.flatten(), 0, True
     axis, ops = check.dim(name, dim, tensor.rank), tensor._ops
-    result = wrap(getattr(ops, name)(tensor.primitive, axis, *_index_dtype(tensor)), ops.of("int"))
+    function = getattr(ops, name)
+    check.some(name, tensor.shape, axis)
+    result = wrap(function(tensor.primitive, axis, *_index_dtype(tensor)), ops.of("int"))
     return result if keepdim else _squeeze(name, result, (axis,))
 
 

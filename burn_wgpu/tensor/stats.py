@@ -4,14 +4,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING, TypeAlias
 
+from burn_wgpu.device import DTypeLike
 from burn_wgpu.std.dtype import BF16, F16, F32
 from burn_wgpu.std.errors import ShapeError
 from burn_wgpu.tensor import check
+from burn_wgpu.tensor.base import _squeeze, numpy_way
 
 if TYPE_CHECKING:
     from burn_wgpu.tensor.api import Tensor
+
+Dims: TypeAlias = "int | Sequence[int] | None"
 
 
 class Stats:
@@ -19,25 +25,53 @@ class Stats:
 
     __slots__ = ()
 
-    def var(self: Tensor, dim: int) -> Tensor:
-        """Σ (x − mean)² / (n − 1) along an axis, which is kept with size 1."""
-        return _var_mean("var", self, dim, 1)[0]
+    def var(
+        self: Tensor,
+        dim: Dims = None,
+        keepdim: bool = True,
+        *,
+        axis: Dims = None,
+        keepdims: bool | None = None,
+        ddof: float | None = None,
+        dtype: DTypeLike | None = None,
+        out: None = None,
+    ) -> Tensor:
+        """Σ (x − mean)² / (n − 1) along axes, which are kept with size 1 unless keepdim is False, or of all ([1]).
+
+        Called by NumPy's names, as in `np.var(t, axis=0)`, it is NumPy's: divided by n − ddof, where ddof is 0 unless
+        given, and the axes go unless keepdims. dtype converts first.
+        """
+        if axis is None and keepdims is None and ddof is None and dtype is None and out is None:
+            return _spread("var", self, dim, keepdim and dim is not None, 1)
+        return _numpy_spread("var", self, dim, axis, keepdims, ddof, dtype, out)
+
+    def std(
+        self: Tensor,
+        dim: Dims = None,
+        keepdim: bool = True,
+        *,
+        axis: Dims = None,
+        keepdims: bool | None = None,
+        ddof: float | None = None,
+        dtype: DTypeLike | None = None,
+        out: None = None,
+    ) -> Tensor:
+        """√var, with the arguments of var."""
+        if axis is None and keepdims is None and ddof is None and dtype is None and out is None:
+            return _spread("std", self, dim, keepdim and dim is not None, 1)
+        return _numpy_spread("std", self, dim, axis, keepdims, ddof, dtype, out)
 
     def var_bias(self: Tensor, dim: int) -> Tensor:
         """Σ (x − mean)² / n along an axis."""
-        return _var_mean("var_bias", self, dim, 0)[0]
+        return _var_mean("var_bias", self, (check.dim("var_bias", dim, self.rank),), 0)[0]
 
     def var_mean(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
         """(var, mean)."""
-        return _var_mean("var_mean", self, dim, 1)
+        return _var_mean("var_mean", self, (check.dim("var_mean", dim, self.rank),), 1)
 
     def var_mean_bias(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
         """(var_bias, mean)."""
-        return _var_mean("var_mean_bias", self, dim, 0)
-
-    def std(self: Tensor, dim: int) -> Tensor:
-        """√var: the axis is kept with size 1."""
-        return _var_mean("std", self, dim, 1)[0].sqrt()
+        return _var_mean("var_mean_bias", self, (check.dim("var_mean_bias", dim, self.rank),), 0)
 
     def median(self: Tensor, dim: int) -> Tensor:
         """The lower median along an axis: element (n − 1) // 2 in sorted order, where NaN is the largest."""
@@ -59,13 +93,41 @@ class Stats:
         return centred.transpose().matmul(centred).div(self.shape[axis] - correction)
 
 
-def _var_mean(name: str, tensor: Tensor, dim: int, correction: int) -> tuple[Tensor, Tensor]:
+def _spread(name: str, tensor: Tensor, dim: Dims, keepdim: bool, correction: float) -> Tensor:
     check.kind(name, tensor, "the tensor", "float")
-    axis = check.dim(name, dim, tensor.rank)
+    if dim is None:
+        # Of all: [1], or by NumPy's keepdims every axis with size 1. Burn's axes are kept where some are named.
+        result = _spread(name, tensor.flatten(), 0, True, correction)
+        return result.reshape((1,) * tensor.rank) if keepdim else result
+    axes = check.dims(name, dim, tensor.rank)
+    result = _var_mean(name, tensor, axes, correction)[0]
+    if name == "std":
+        result = result.sqrt()
+    return result if keepdim else _squeeze(name, result, axes)
+
+
+def _numpy_spread(
+    name: str,
+    tensor: Tensor,
+    dim: Dims,
+    axis: Dims,
+    keepdims: bool | None,
+    ddof: float | None,
+    dtype: DTypeLike | None,
+    out: None,
+) -> Tensor:
+    dim, keepdim = numpy_way(name, dim, False, axis, keepdims, out)
+    correction = 0 if ddof is None else check.number(name, ddof, "ddof")
+    return _spread(name, tensor if dtype is None else tensor.cast(dtype), dim, keepdim, correction)
+
+
+def _var_mean(name: str, tensor: Tensor, axes: tuple[int, ...], correction: float) -> tuple[Tensor, Tensor]:
+    check.kind(name, tensor, "the tensor", "float")
     half = tensor.dtype in (F16, BF16)
     wide = tensor.cast(F32) if half else tensor
-    mean = wide.mean_dim(axis)
-    spread = (wide - mean).square().sum_dim(axis).div(tensor.shape[axis] - correction)
+    mean = wide.mean_dims(axes)
+    count = max(prod(tensor.shape[axis] for axis in axes) - correction, 0)
+    spread = (wide - mean).square().sum_dims(axes).div(count)
     return (spread.cast(tensor.dtype), mean.cast(tensor.dtype)) if half else (spread, mean)
 
 
