@@ -86,8 +86,8 @@ def peers(values: np.ndarray, dtype: DType) -> dict[str, Callable[[], Any]]:
     if dtype is F16:
         x = x.half()
     return {
-        "sort": lambda: x.sort(1, stable=True),
-        "sort_with_indices": lambda: x.sort(1, stable=True),
+        "sort": lambda: x.sort(stable=True, dim=1),
+        "sort_with_indices": lambda: x.sort(stable=True, dim=1),
         **{f"topk_with_indices, k = {k}": lambda k=k: x.topk(k, 1) for k in KS},  # type: ignore[misc]
     }
 
@@ -152,15 +152,15 @@ def main() -> None:
     if args.out:
         args.out.mkdir(parents=True, exist_ok=True)
         stem = "sort" if context.software else "sort-h200"
-        data = {"environment": environment, "ceilings": {"gb_s": ceilings.gb_s}, "results": rows}
-        (args.out / f"{stem}.json").write_text(json.dumps(data, indent=1) + "\n")
+        result = {"environment": environment, "ceilings": {"gb_s": ceilings.gb_s}, "results": rows}
+        (args.out / f"{stem}.json").write_text(json.dumps(result, indent=1) + "\n")
         versions = f"wgpu {environment['versions']['wgpu']}"
         if "torch" in environment:
             versions += f", torch {environment['torch']}"
         (args.out / f"{stem}.md").write_text(
             f"# Sorting and top-k, {environment['adapter']}\n\n{environment['driver']}, {versions}, "
-            f"{environment['date']}. Copy ceiling of the run: {ceilings.gb_s:.0f} GB/s. The rate counts the values read "
-            f"once and the results written once.\nMade by `python bench/bench_sort.py`.\n\n{table(rows)}\n"
+            f"{environment['date']}. Copy ceiling of the run: {ceilings.gb_s:.0f} GB/s. The rate counts the values "
+            f"read once and the results written once.\nMade by `python bench/bench_sort.py`.\n\n{table(rows)}\n"
         )
 
 

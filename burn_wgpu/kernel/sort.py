@@ -2,7 +2,8 @@
 
 Three ways, one launch where a row fits a workgroup:
 
-tile    a workgroup sorts whole rows in its memory (4096 elements, 2048 with the default limits), any number of short ones
+tile    a workgroup sorts whole rows in its memory, any number of short ones: up to 2048 elements a row with the default
+        limits, up to 8192 where there are more threads and memory
 passes  longer rows: for each byte of the key a histogram of every block, the sums of the histograms along the row, and
         a move of every element to its new place; three launches a byte, and a byte that the dtype lacks costs none
 select  top-k of a long row for small k: each block gives its own first k by radix selection, which are a row of their
@@ -27,14 +28,21 @@ from burn_wgpu.std.dtype import BF16, F16, DType
 from burn_wgpu.std.layout import Layout
 
 WORKGROUP = 256
-LONGEST = 16
-"""Elements that a thread holds at most, in registers."""
-SHORT = 8
-"""… of rows that fit a workgroup with so few, or where workgroup memory is scarce."""
+WIDEST = 1024
+"""Threads that sort one run together, where the device has so many."""
+PER = 8
+"""Elements that a thread sorts, in registers."""
 SELECTED = 256
 """The largest k of the way select: a workgroup ranks so many elements."""
-SELECT_FROM = 1024
-"""The shortest row that is worth a workgroup that selects; shorter ones are sorted several at once."""
+SELECT_FROM = 512
+SELECT_SHARE = 16
+"""Select is faster from rows of SELECT_FROM elements on, of which it takes at most one in SELECT_SHARE."""
+SELECT_PER = 16
+"""Elements that a thread selects from at most."""
+MANY = 1 << 20
+"""From so many elements on, the widest workgroups are faster; below, they would leave most of a GPU idle."""
+SECTOR = 8
+"""Neighbours that a workgroup reads at least, which fill a sector of a GPU's cache."""
 WAYS = ("tile", "passes", "select")
 
 
@@ -214,22 +222,26 @@ Source = Tensor | Words
 Target = Words | Results
 
 
-def way_of(n: int, k: int, items: Items, device: Capability) -> str:
+def way_of(n: int, k: int, device: Capability) -> str:
     """The fastest of WAYS."""
-    if k <= SELECTED and k < n and n >= SELECT_FROM:
+    fits = n <= PER * widest(device)
+    if k <= SELECTED and (SELECT_SHARE * k <= n if fits else k < n) and n >= SELECT_FROM:
         return "select"
-    return "tile" if n <= WORKGROUP * most_of(device) else "passes"
+    return "tile" if fits else "passes"
 
 
-def most_of(device: Capability) -> int:
-    """Elements that a thread holds at most where workgroup memory allows."""
-    return LONGEST if _radix_bytes(LONGEST) <= device.max_workgroup_bytes else SHORT
+def widest(device: Capability) -> int:
+    """The most threads that sort one run: a power of two, as far as invocations and workgroup memory allow."""
+    threads = WIDEST
+    while threads > device.max_invocations or _radix_bytes(threads) > device.max_workgroup_bytes:
+        threads //= 2
+    return threads
 
 
-def _radix_bytes(per: int) -> int:
-    """Workgroup memory of sort/radix."""
-    words = max(per, 8) * WORKGROUP
-    return 4 * (words + words // 32 + 2 * WORKGROUP + 256)
+def _radix_bytes(workgroup: int) -> int:
+    """Workgroup memory of sort/radix: elements with a gap after every 32, sums, and offsets."""
+    words = PER * workgroup
+    return 4 * (words + words // 32 + 2 * workgroup + 256)
 
 
 def sort_plan(
@@ -257,7 +269,7 @@ def sort_plan(
     if count == 0:
         return steps.plan(operation)
     n = layout.shape[dim]
-    way = way or way_of(n, k, Items.of(dtype, n, indices is not None), device)
+    way = way or way_of(n, k, device)
     # A result of less than a word an element is written directly only where no two workgroups meet in a word.
     late = []
 
@@ -291,7 +303,7 @@ def sort_launches(
 ) -> None:
     """Adds the launches that write the positions [rows, k] as u32 into operand `places`, and, when `values` is an
     operand, the sorted elements of 4 or 8 bytes into that."""
-    way = way_of(layout.shape[dim], k, Items.of(dtype, layout.shape[dim], True), device)
+    way = way_of(layout.shape[dim], k, device)
     results = Results((values, dtype.size_bytes) if values is not None else None, (places, 4))
     _launches(steps, layout, dtype, dim, k, descending, source, results, way, device)
 
@@ -334,20 +346,19 @@ class _Sort:
 
     def tile(self, source: Source, n: int, k: int, results: Results) -> None:
         """Whole rows in workgroup memory."""
-        per = SHORT if n <= WORKGROUP * SHORT else LONGEST
         threads = 1
-        while threads * per < n:
+        while threads * PER < n:
             threads *= 2
-        runs = WORKGROUP // threads
-        grid = fold(-(-self.rows // runs), self.device)
-        self._radix(source, results, per, threads, False, grid, {
+        workgroup = max(threads, WORKGROUP)
+        grid = fold(-(-self.rows * threads // workgroup), self.device)
+        self._radix(source, results, workgroup, threads, False, grid, {
             "runs": self.rows, "blocks": 1, "size": n, "keep": k, "shift": 0, "passes": 2 * self.items.key_bytes,
         })  # fmt: skip
 
     def passes(self, source: Source, n: int, k: int, results: Results) -> None:
         """Rows of any length, a byte at a time."""
-        per = most_of(self.device)
-        blocks = -(-n // (WORKGROUP * per))
+        workgroup = widest(self.device) if self.rows * n >= MANY else WORKGROUP
+        blocks = -(-n // (workgroup * PER))
         runs = self.rows * blocks
         counts, totals = self.steps.scratch(4 * 256 * runs), self.steps.scratch(4 * 256 * self.rows)
         count = self.items.key_bytes
@@ -359,9 +370,9 @@ class _Sort:
             numbers = {
                 "runs": runs, "blocks": blocks, "size": n, "keep": k if last else n, "shift": 8 * byte, "passes": 2,
             }  # fmt: skip
-            self._histogram(source, per, grid, counts, numbers)
+            self._histogram(source, workgroup * PER, grid, counts, numbers)
             self._offsets(blocks, counts, totals)
-            self._radix(source, target, per, WORKGROUP, True, grid, numbers, (counts, totals))
+            self._radix(source, target, workgroup, workgroup, True, grid, numbers, (counts, totals))
             if not last:
                 source = turns[byte % 2]
 
@@ -369,7 +380,7 @@ class _Sort:
         """The first k of each block, then of those, until one block is left."""
         while True:
             per = 1
-            while per < LONGEST and WORKGROUP * per < n:
+            while per < SELECT_PER and WORKGROUP * per < n:
                 per *= 2
             span = WORKGROUP * per
             blocks = -(-n // span)
@@ -383,9 +394,11 @@ class _Sort:
                 return
             source, n = target, left
 
-    def _start(self, numbers: dict[str, int], grid: tuple[int, int, int], source: Source) -> tuple[Prelude, Numbers]:
+    def _start(
+        self, numbers: dict[str, int], grid: tuple[int, int, int], source: Source, workgroup: int = WORKGROUP
+    ) -> tuple[Prelude, Numbers]:
         prelude = Prelude()
-        prelude.const("WORKGROUP", WORKGROUP)
+        prelude.const("WORKGROUP", workgroup)
         made = Numbers(prelude, grid[0])
         for name, value in numbers.items():
             made.add(name, value)
@@ -393,11 +406,19 @@ class _Sort:
         source.declare(self.items, made)
         return prelude, made
 
-    def _add(self, file: str, prelude: Prelude, numbers: Numbers, memory: int, operands: Sequence[int],
-             grid: tuple[int, int, int]) -> None:  # fmt: skip
+    def _add(
+        self,
+        file: str,
+        prelude: Prelude,
+        numbers: Numbers,
+        memory: int,
+        operands: Sequence[int],
+        grid: tuple[int, int, int],
+        workgroup: int = WORKGROUP,
+    ) -> None:
         params = numbers.declare()
         key = KernelKey(
-            file, prelude.build(), tuple(prelude.uses), prelude.bindings, memory, WORKGROUP, frozenset(), trusted=True
+            file, prelude.build(), tuple(prelude.uses), prelude.bindings, memory, workgroup, frozenset(), trusted=True
         )
         self.steps.launch(Launch(key, tuple(operands), params, grid))
 
@@ -405,14 +426,14 @@ class _Sort:
         self,
         source: Source,
         target: Target,
-        per: int,
+        workgroup: int,
         threads: int,
         scattered: bool,
         grid: tuple[int, int, int],
         numbers: dict[str, int],
         sums: tuple[int, ...] = (),
     ) -> None:
-        prelude, made = self._start(numbers, grid, source)
+        prelude, made = self._start(numbers, grid, source, workgroup)
         lanes = target.declare_stores(self.items, prelude)
         if scattered:
             for name, function in (("counts", "before_at"), ("totals", "total_at")):
@@ -420,35 +441,36 @@ class _Sort:
                 prelude.text(f"fn {function}(i: u32) -> u32 {{ return {name}[i]; }}")
         else:
             prelude.text("fn before_at(i: u32) -> u32 { return 0u; }\nfn total_at(i: u32) -> u32 { return 0u; }")
-        for name, value in {"THREADS": threads, "PER": per, "LANES": lanes, "WORDS": self.items.words}.items():
+        for name, value in {"THREADS": threads, "PER": PER, "LANES": lanes, "WORDS": self.items.words}.items():
             prelude.const(name, value)
         prelude.const("SCATTERED", scattered)
         operands = (*source.operands, *target.operands, *sums)
-        self._add("sort/radix", prelude, made, _radix_bytes(per), operands, grid)
+        self._add("sort/radix", prelude, made, _radix_bytes(workgroup), operands, grid, workgroup)
 
     def _histogram(
-        self, source: Source, per: int, grid: tuple[int, int, int], counts: int, numbers: dict[str, int]
+        self, source: Source, span: int, grid: tuple[int, int, int], counts: int, numbers: dict[str, int]
     ) -> None:
         prelude, made = self._start({n: numbers[n] for n in ("runs", "blocks", "size", "shift")}, grid, source)
         prelude.raw_storage("counts", "array<u32>")
-        prelude.const("PER", per)
+        prelude.const("SPAN", span)
         self._add("sort/histogram", prelude, made, 1024, (*source.operands, counts), grid)
 
     def _offsets(self, blocks: int, counts: int, totals: int) -> None:
         along = 1
-        while along < WORKGROUP and along * 8 < blocks:
+        while along * SECTOR < self.device.max_invocations and along < WIDEST // SECTOR and along * 8 < blocks:
             along *= 2
+        workgroup = max(WORKGROUP, along * SECTOR)
         columns = 256 * self.rows
-        grid = fold(-(-columns * along // WORKGROUP), self.device)
+        grid = fold(-(-columns * along // workgroup), self.device)
         prelude = Prelude()
-        prelude.const("WORKGROUP", WORKGROUP)
+        prelude.const("WORKGROUP", workgroup)
         prelude.const("ALONG", along)
         prelude.raw_storage("counts", "array<u32>")
         prelude.raw_storage("totals", "array<u32>")
         made = Numbers(prelude, grid[0])
         for name, value in {"columns": columns, "blocks": blocks, "chunk": -(-blocks // along)}.items():
             made.add(name, value)
-        self._add("sort/offsets", prelude, made, 8 * WORKGROUP, (counts, totals), grid)
+        self._add("sort/offsets", prelude, made, 8 * workgroup, (counts, totals), grid, workgroup)
 
     def _select(self, source: Source, target: Target, per: int, numbers: dict[str, int]) -> None:
         grid = fold(numbers["runs"], self.device)
@@ -473,12 +495,12 @@ def variants(device: Capability) -> Iterator[Plan]:
             for k in (5, 8):
                 yield sort_plan("topk", layout, dtype, 1, k, True, device, True, None)
                 yield sort_plan("topk_with_indices", layout, dtype, 1, k, True, device, True, dt.I64)
-    n = SHORT
-    while n <= WORKGROUP * LONGEST:
+    n = PER
+    while n <= PER * widest(device):
         yield sort_plan("argsort", Layout.dense((n, 2, 3)), dt.F32, 0, n, False, device, False, dt.I64)
         n *= 2
     for index_dtype in dt.INTS:
         for n in (50, 52):
             yield sort_plan("argsort", Layout.dense((3, n)), dt.F32, 1, n, False, device, False, index_dtype)
-    for blocks in (8, 16, 64, 256, 1000, 3000):
-        yield sort_plan("argsort", Layout.dense((4096 * blocks,)), dt.F32, 0, 4096 * blocks, False, device, False, dt.I32)
+    for n in (1 << 15, 1 << 16, 1 << 18, 1 << 20, 1 << 22, 1 << 24):
+        yield sort_plan("argsort", Layout.dense((n,)), dt.F32, 0, n, False, device, False, dt.I32)

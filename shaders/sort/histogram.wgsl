@@ -1,8 +1,6 @@
 // Counts the bytes of one pass in each block of a row: counts[run · 256 + byte], run = row · params.blocks + block.
 //
-//! needs WORKGROUP, PER, load_item, bits_of
-
-const SPAN: u32 = WORKGROUP * PER;
+//! needs WORKGROUP, SPAN, load_item, bits_of
 
 var<workgroup> bins: array<atomic<u32>, 256>;
 

@@ -104,11 +104,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let row = row_of(first_run);
         var total = 0u;
         var before = 0u;
-        if (first_run < params.runs) {
+        if (first_run < params.runs && local < 256u) {
             total = total_at(256u * row + local);
             before = before_at(256u * first_run + local);
         }
-        offsets[local] = scan(local, lane, total).x + before;
+        let start = scan(local, lane, total).x + before;
+        if (local < 256u) { offsets[local] = start; }
         workgroupBarrier();
         for (var e = 0u; e < PER; e++) {
             let slot = slot_of(local, e);
