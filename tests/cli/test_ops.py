@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -10,11 +11,12 @@ from burn_wgpu.backends.wgpu.backend import WgpuBackend
 from burn_wgpu.backends.wgpu.tensor import WgpuDevice
 from burn_wgpu.cli import main
 from burn_wgpu.cli.ops import gather
+from burn_wgpu.contract.backend import Backend
+from burn_wgpu.contract.declare import elementwise_functions
 from burn_wgpu.std import dtype as dt
-from burn_wgpu.std.errors import DTypeError, UnsupportedDType
-from burn_wgpu.testing.records import CALLS, RECORDS
-from burn_wgpu.testing.support import MEANING, NO, contract_functions, matrix
-from tests.conformance.harness import Try, arguments, faults, performed
+from burn_wgpu.testing.records import CALLS, RECORDS, Call, Draw, Given
+from burn_wgpu.testing.support import MEANING, contract_functions, matrix
+from tests.conformance.harness import Try, arguments, performed
 
 ALL_FEATURES = matrix("wgpu", WgpuBackend)
 
@@ -34,8 +36,10 @@ def test_the_data_has_every_function_once(capsys: pytest.CaptureFixture[str]) ->
 
 def test_words_of_a_few_functions() -> None:
     assert ALL_FEATURES["float_add"] == {
-        "f64": "no", "f32": "native", "f16": "through f32", "bf16": "through f32",
+        "f64": "through f32", "f32": "native", "f16": "through f32", "bf16": "through f32",
     }  # fmt: skip
+    assert ALL_FEATURES["float_greater"]["f64"] == ALL_FEATURES["float_argmax"]["f64"] == "native"
+    assert ALL_FEATURES["conv2d"]["f64"] == "through f32" and ALL_FEATURES["float_sort"]["f64"] == "native"
     assert ALL_FEATURES["float_reshape"] == dict.fromkeys(("f64", "f32", "f16", "bf16"), "native")
     assert ALL_FEATURES["int_add"]["i8"] == "emulated" and ALL_FEATURES["int_add"]["i64"] == "native"
     assert ALL_FEATURES["float_powi"]["f32"] == "default"
@@ -76,20 +80,40 @@ def test_an_unknown_device_is_one_line(capsys: pytest.CaptureFixture[str]) -> No
     assert err.startswith("burn-wgpu ops: ") and err.count("\n") == 1
 
 
+def called(name: str) -> Call:
+    """The record of a function; an elementwise one as a call with operands and numbers of its record."""
+    if name in CALLS:
+        return CALLS[name]
+    record, declared = RECORDS[name], elementwise_functions(Backend)[name]
+
+    def case(d: Draw) -> tuple[Any, ...]:
+        drawn = record.draw(d.rng, d.dtype, d.n, declared.mask)
+        tensors = [Given(a, dt.BOOL_U8 if i == declared.mask else d.dtype) for i, a in enumerate(drawn)]
+        return (*tensors, *record.scalars[0], *([dt.BOOL_U8] if declared.result == "bool" else []))
+
+    return Call(name, record.dtypes, (case,))
+
+
 @pytest.mark.gpu
-def test_what_is_not_there_is_refused() -> None:
-    """f64, which no GPU computes here: what says no to it raises in some case, and is right in the others."""
+def test_what_goes_through_f32_says_so_and_what_is_native_does_not() -> None:
+    """Every function that takes f64, on a device that was not told yet, in its cases up to the first that tells."""
     device = WgpuDevice(0)
-    for name, row in ALL_FEATURES.items():
-        if name not in CALLS or row.get("f64") != NO:
-            continue
-        refused = 0
-        for case in range(len(CALLS[name].cases)):
-            attempt = Try(dt.F64, 5, "plain", case)
-            found = performed(CALLS[name], arguments(CALLS[name], attempt), "plain", device)
-            if isinstance(found, type):
-                assert issubclass(found, (DTypeError, UnsupportedDType)), (name, case, found)
-                refused += 1
-            else:
-                assert list(faults(CALLS[name], attempt, device)) == [], (name, case)
-        assert refused, f"{name} does all with f64: its record may say so"
+    told, wrong = device.client.told_f64, []
+    try:
+        for name, row in ALL_FEATURES.items():
+            if "f64" not in row:
+                continue
+            call = called(name)
+            device.plans.clear()
+            device.client.told_f64 = False
+            for case in range(len(call.cases) if row["f64"] == "through f32" else 1):
+                found = performed(call, arguments(call, Try(dt.F64, 5, "plain", case)), "plain", device)
+                assert not isinstance(found, type), (name, found)
+                if device.client.told_f64:
+                    break
+            if device.client.told_f64 != (row["f64"] == "through f32") and row["f64"] != "default":
+                wrong.append((name, row["f64"]))
+    finally:
+        device.client.told_f64 = told
+    assert wrong == []
+    assert {row.get("f64") for row in ALL_FEATURES.values()} == {None, "native", "through f32", "default"}

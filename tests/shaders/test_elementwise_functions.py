@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from burn_wgpu.backends.wgpu.elementwise import function_of
+from burn_wgpu.backends.wgpu.elementwise import elementwise_plan
 from burn_wgpu.contract.backend import Backend
 from burn_wgpu.contract.declare import elementwise_functions
-from burn_wgpu.kernel.map import Operand, map_plan
 from burn_wgpu.shader.capability import Capability
 from burn_wgpu.shader.compose import compose, shader_root
 from burn_wgpu.std.dtype import BOOL_U8, DType
@@ -25,12 +24,10 @@ SIGNATURE = re.compile(r"^fn (\w+)\(([^)]*)\) -> (\w+)", re.M)
 
 def kernel(name: str, dtype: DType) -> str:
     declared = DECLARED[name]
-    function = function_of(declared, dtype)
     layout = Layout.dense((64,))
-    operands = [Operand(layout, BOOL_U8 if i == declared.mask else dtype) for i in range(declared.tensors)]
+    operands = [(layout, BOOL_U8 if i == declared.mask else dtype) for i in range(declared.tensors)]
     out = BOOL_U8 if declared.result == "bool" else dtype
-    scalars = (function.value,) * declared.scalars
-    plan = map_plan(name, function, operands, (64,), out, Capability(), scalars)
+    plan = elementwise_plan(declared, operands, (64,), dtype, out, Capability())
     assert plan is not None
     return compose(plan.launches[0].key)
 
@@ -49,9 +46,9 @@ def test_a_declaration_has_its_function_with_as_many_arguments(name: str, dtype:
 
 
 def test_the_functions_of_the_files_are_all_declared() -> None:
-    helpers = {"rounded", "below_zero", "not_above_zero", "int_power"}
+    helpers = {"rounded", "below_zero", "not_above_zero", "not_above_zero_f64", "int_power"}
     used = {declared.wgsl for declared in DECLARED.values()}
-    for stem in ("float", "float_math", "activation", "int", "int_signed", "int_unsigned", "bool"):
+    for stem in ("float", "float_math", "activation", "f64", "int", "int_signed", "int_unsigned", "bool"):
         text = (shader_root() / "elementwise" / f"{stem}.wgsl").read_text()
         names = {name for name, _, _ in SIGNATURE.findall(text)} - helpers
         assert {n for n in names if not n.endswith("_fault")} <= used, stem

@@ -14,7 +14,7 @@ import numpy as np
 
 from burn_wgpu.contract.transaction_ops import TransactionPrimitiveData
 from burn_wgpu.std.data import TensorData, cast_array, compute_dtype, store_array
-from burn_wgpu.std.dtype import BF16, F16, F64, I32, DType
+from burn_wgpu.std.dtype import BF16, F16, F32, F64, I32, DType
 from burn_wgpu.testing.records.record import anything, flushed, spacing
 
 
@@ -72,7 +72,8 @@ class Draw:
     def wild(self, *shape: int) -> Given:
         """Any bits: special floats and NaN, integers of the whole range."""
         size = int(np.prod(shape, dtype=np.int64))
-        return Given(held(anything()(self.rng, self.dtype, size), self.dtype).reshape(shape), self.dtype)
+        values = anything()(self.rng, self.dtype, size)
+        return Given((values if self.dtype is F64 else held(values, self.dtype)).reshape(shape), self.dtype)
 
     def ties(self, *shape: int) -> Given:
         """Few different values, with NaN, both zeros and infinities among the floats."""
@@ -113,6 +114,7 @@ class Call:
     roundings how often a half is rounded on the way, at most; the last one is free
     halves    the scale of those roundings
     moves     elements are only moved: every dtype is native, whatever it can compute
+    bits      f64 is compared or converted by its bits and so exact; without it a GPU computes f64 through f32
     largest   n that is sensible
     invoke    calls the function when that is more than passing the arguments
     """
@@ -126,6 +128,7 @@ class Call:
     roundings: int = 0
     halves: Scale = "largest"
     moves: bool = False
+    bits: bool = False
     largest: int = 1 << 30
     invoke: Callable[..., Any] | None = None
 
@@ -138,8 +141,10 @@ class Call:
 
 
 def held(values: np.ndarray, kind: DType) -> np.ndarray:
-    """Values as the dtype holds them, in its computing dtype."""
+    """Values as the dtype holds them, in its computing dtype; f64 has values of f32, which a GPU computes with."""
     with np.errstate(over="ignore", invalid="ignore"):
+        if kind is F64:
+            values = np.asarray(values).astype(np.float32)
         return np.asarray(cast_array(np.asarray(values), kind)).astype(compute_dtype(kind), copy=False)
 
 
@@ -187,8 +192,9 @@ def far(
     """Where a float result differs from the exact one (float64) by more than the record allows.
 
     NaN and infinities must be where they are in the exact result, rounded to the dtype; a result below the smallest
-    normal f32 may have been flushed to zero.
+    normal f32 may have been flushed to zero. f64 is computed through f32, and allowed what f32 is.
     """
+    kind = F32 if kind is F64 else kind
     units = float(call.units(*args)) if callable(call.units) else call.units
     digits, lowest, top = _HALF.get(kind, (24, -149, 3.4028234663852886e38))
     values = got.astype(np.float64)

@@ -6,10 +6,10 @@ quotients, 16 for tanh, erf, log1p and powers.
 
 from __future__ import annotations
 
-from burn_wgpu.std.dtype import BF16, F16, F32
+from burn_wgpu.std.dtype import BF16, F16, F32, F64
 from burn_wgpu.testing.records.record import Record, anything, between, mixed, normal, sizes
 
-FLOATS = (F32, F16, BF16)
+FLOATS = (F32, F16, BF16, F64)
 ONE = (anything(),)
 TWO = (anything(), anything())
 NUMBERS = ((2.5,), (-3.0,), (0.0,), (float("inf"),), (float("nan"),))

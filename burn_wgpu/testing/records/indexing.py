@@ -133,12 +133,12 @@ def _ordered(kind: str) -> Iterator[Call]:
 
     dtypes = STORED[kind]
     both = (*along(False), *along(True))
-    yield Call(f"{kind}_sort", dtypes, both)
-    yield Call(f"{kind}_sort_with_indices", dtypes, (*along(False, *out), *along(True, *out)))
-    yield Call(f"{kind}_argsort", dtypes, (*along(False, *out), *along(True, *out)))
-    yield Call(f"{kind}_topk", dtypes, topk())
-    yield Call(f"{kind}_argtopk", dtypes, topk(*out))
-    yield Call(f"{kind}_topk_with_indices", dtypes, topk(*out))
+    yield Call(f"{kind}_sort", dtypes, both, bits=True)
+    yield Call(f"{kind}_sort_with_indices", dtypes, (*along(False, *out), *along(True, *out)), bits=True)
+    yield Call(f"{kind}_argsort", dtypes, (*along(False, *out), *along(True, *out)), bits=True)
+    yield Call(f"{kind}_topk", dtypes, topk(), bits=True)
+    yield Call(f"{kind}_argtopk", dtypes, topk(*out), bits=True)
+    yield Call(f"{kind}_topk_with_indices", dtypes, topk(*out), bits=True)
 
 
 INDEXING = (

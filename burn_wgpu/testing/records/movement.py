@@ -12,9 +12,9 @@ from burn_wgpu.std.dtype import BF16, BOOL_U8, BOOL_U32, F16, F32, F64, I32, I64
 from burn_wgpu.std.slice import Slice
 from burn_wgpu.testing.records.call import DEVICE, Call, Case, Draw
 
-FLOATS = (F32, F16, BF16)
+FLOATS = (F32, F16, BF16, F64)
 BOOLS = (BOOL_U8, BOOL_U32)
-STORED: dict[str, tuple[DType, ...]] = {"float": (*FLOATS, F64), "int": INTS, "bool": BOOLS}
+STORED: dict[str, tuple[DType, ...]] = {"float": FLOATS, "int": INTS, "bool": BOOLS}
 COMPUTED: dict[str, tuple[DType, ...]] = {"float": FLOATS, "int": INTS, "bool": BOOLS}
 KINDS = ("float", "int", "bool")
 
@@ -141,8 +141,8 @@ _NORMAL: Case = lambda d: ((d.n,), Distribution.normal(2.0, 3.0), DEVICE, d.dtyp
 
 MOVEMENT = (
     *(record for kind in KINDS for record in _moving(kind)),
-    Call("float_into_int", STORED["float"], _to(*INTS)),
-    Call("float_cast", STORED["float"], _to(F16, BF16, F32, F64)),
+    Call("float_into_int", STORED["float"], _to(*INTS), bits=True),
+    Call("float_cast", STORED["float"], _to(F16, BF16, F32, F64), bits=True),
     Call("int_into_float", INTS, _to(*STORED["float"])),
     Call("int_cast", INTS, _to(*INTS)),
     Call("bool_into_int", BOOLS, _to(*INTS)),
@@ -154,7 +154,7 @@ MOVEMENT = (
         (lambda d: (d.wild(d.n), True), lambda d: (d.wild(d.n), False)),
         moves=True,
     ),
-    Call("float_is_require_grad", STORED["float"], UNARY),
+    Call("float_is_require_grad", STORED["float"], UNARY, bits=True),
     # The radius of a normal number is a root of a logarithm, computed in f32.
     Call("float_random", STORED["float"], (*_SHAPES_OF_NUMBERS, _NORMAL), units=16, scale="largest", roundings=1),
     Call("int_random", (I32, U8, I64), _SHAPES_OF_NUMBERS),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from burn_wgpu.std.data import TensorData, cast_array
-from burn_wgpu.std.dtype import BF16, F16, DType
+from burn_wgpu.std.dtype import BF16, F16, F64, DType
 from burn_wgpu.std.scalar import Scalar
 
 Draw = Callable[[np.random.Generator, DType, int], np.ndarray]
@@ -80,6 +80,11 @@ def anything() -> Draw:
         values = np.where(rng.uniform(size=n) < 0.3, bits, ordinary)
         head = min(n // 4, len(SPECIAL))
         values[:head] = rng.permutation(np.array(SPECIAL, np.float32))[:head]
+        if dtype is F64:  # its whole range too, and numbers that f32 could not tell apart
+            whole = rng.integers(0, 1 << 64, n, dtype=np.uint64).view(np.float64)
+            near = rng.integers(-3, 4, n) * (1 + rng.integers(-2, 3, n) * 2.0**-40)
+            with np.errstate(invalid="ignore"):  # signalling NaN
+                return np.choose(rng.integers(0, 3, n), [values.astype(np.float64), whole, near])
         return values
 
     draw.special = SPECIAL  # type: ignore[attr-defined]

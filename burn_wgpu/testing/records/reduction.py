@@ -81,20 +81,20 @@ def _extreme(kind: str) -> Iterator[Call]:
         positions = (*_along("ties", outs[0]), *_along("wild", outs[0]), _along("ties", outs[1])[1])
 
     for which in ("max", "min", "max_abs"):
-        yield Call(f"{kind}_{which}", dtypes, (*_whole("ties"), *_whole("wild")))
-        yield Call(f"{kind}_{which}_dim", dtypes, lanes)
+        yield Call(f"{kind}_{which}", dtypes, (*_whole("ties"), *_whole("wild")), bits=True)
+        yield Call(f"{kind}_{which}_dim", dtypes, lanes, bits=True)
     for which in ("max", "min"):
-        yield Call(f"{kind}_arg{which}", dtypes, positions)
-        yield Call(f"{kind}_{which}_dim_with_indices", dtypes, positions)
-        yield Call(f"{kind}_cum{which}", dtypes, lanes)
+        yield Call(f"{kind}_arg{which}", dtypes, positions, bits=True)
+        yield Call(f"{kind}_{which}_dim_with_indices", dtypes, positions, bits=True)
+        yield Call(f"{kind}_cum{which}", dtypes, lanes, bits=True)
 
 
 def _tested(kind: str) -> Iterator[Call]:
     dtypes = COMPUTED[kind]
     for which in ("any", "all"):
         one, other = ((), ()) if kind == "bool" else ((BOOL_U8,), (BOOL_U32,))
-        yield Call(f"{kind}_{which}", dtypes, (*_whole("ties", *one), *_whole("normal", *other)))
-        yield Call(f"{kind}_{which}_dim", dtypes, (*_along("ties", *one), *_along("normal", *other)))
+        yield Call(f"{kind}_{which}", dtypes, (*_whole("ties", *one), *_whole("normal", *other)), bits=True)
+        yield Call(f"{kind}_{which}_dim", dtypes, (*_along("ties", *one), *_along("normal", *other)), bits=True)
 
 
 _PRODUCTS: tuple[Case, ...] = (
