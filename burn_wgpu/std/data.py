@@ -43,12 +43,23 @@ class TensorData:
         return found if wanted is None else found.convert(wanted)
 
     @staticmethod
-    def from_bytes(data: bytes | bytearray | memoryview, shape: tuple[int, ...], kind: DType) -> TensorData:
-        """Little-endian, row-major bytes; raises ShapeError when the length is not what shape and dtype imply."""
+    def from_bytes(data: bytes | bytearray | memoryview, shape: Sequence[int], kind: object) -> TensorData:
+        """Little-endian, row-major bytes; raises ShapeError when the length is not what shape and dtype imply.
+
+        The values are not looked at. Raises DTypeError for a quantized dtype: `std.quantized` reads such payloads.
+        """
+        kind = dtype(kind)
+        if kind.kind == "qfloat":
+            raise DTypeError(f"from_bytes: {kind} data is packed, with its scales; read it with QuantizedBytes.unpack")
+        shape = _sizes("from_bytes", shape)
         expected = prod(shape) * kind.size_bytes
-        if len(data) != expected:
-            raise ShapeError(f"data: {len(data)} bytes for shape {list(shape)} of {kind}, which needs {expected}")
+        size = memoryview(data).nbytes
+        if size != expected:
+            raise ShapeError(f"data: {size} bytes for shape {list(shape)} of {kind}, which needs {expected}")
         return TensorData(np.frombuffer(data, kind.numpy).reshape(shape), kind)
+
+    # Where Burn returns a result or an error, a call returns or raises: the names are one function.
+    try_from_bytes = from_bytes_vec = try_from_bytes_vec = from_bytes
 
     @staticmethod
     def zeros(shape: Sequence[int], kind: object = F32) -> TensorData:
@@ -84,6 +95,9 @@ class TensorData:
         values = _draw(source, _sizes("random", shape), drawn, target)
         return TensorData(store_array(values, target), target)
 
+    # Burn's names for a dtype that is a value; here it always is.
+    zeros_dtype, ones_dtype, full_dtype, random_dtype = zeros, ones, full, random
+
     @property
     def shape(self) -> tuple[int, ...]:
         return self.array.shape
@@ -105,6 +119,12 @@ class TensorData:
     def as_bytes(self) -> bytes:
         """The stored bits, row-major and little-endian, copied."""
         return self.array.tobytes()
+
+    into_bytes = as_bytes
+
+    def into_parts(self) -> tuple[bytes, tuple[int, ...], DType]:
+        """(bytes, shape, dtype), which `from_bytes` takes."""
+        return self.as_bytes(), self.shape, self.dtype
 
     def as_slice(self, kind: object = None) -> np.ndarray:
         """The stored bits as a flat read-only array, no copy; bf16 as uint16.

@@ -7,6 +7,8 @@ translates, and `t[...]` uses it.
 from __future__ import annotations
 
 import operator
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from burn_wgpu.std.errors import ArgumentError, DTypeError
@@ -66,6 +68,50 @@ class Slice:
             return Slice(start, stop, step)
         return Slice(start + (count - 1) * step, start + 1, step)
 
+    @staticmethod
+    def parse(text: str) -> Slice:
+        """From Burn's text: "start..end;step", where each part may be left out, "start..=end" or an index.
+
+        Raises ArgumentError for any other text.
+        """
+        found = _TEXT.fullmatch(text)
+        if found is None:
+            raise ArgumentError(f"slice: the text {text!r} is no slice; write start..end;step, start..=end or an index")
+        index, start, inclusive, end, step = found.groups()
+        if index is not None:
+            return Slice.index(int(index))
+        stop = None if end is None else int(end)
+        if inclusive:
+            if stop is None:
+                raise ArgumentError(f"slice: the text {text!r} has no end after ..=; write the last index, or ..")
+            stop = None if stop == -1 else stop + 1
+        return Slice(int(start or 0), stop, int(step or 1))
+
+    def with_step(self, step: int) -> Slice:
+        """The same range with another step."""
+        return Slice(self.start, self.end, step)
+
+    @property
+    def is_reversed(self) -> bool:
+        """Whether the range is walked backwards."""
+        return self.step < 0
+
+    def to_range(self, size: int) -> range:
+        """The indices that it visits on an axis of `size` elements, in its order."""
+        first, count, step = self.walk(size)
+        return range(first, first + count * step, step)
+
+    def bound_to(self, size: int) -> Slice:
+        """The same elements of an axis of `size` elements, without negatives, an open end, or an end beyond it."""
+        start, end = self.bounds(size)
+        return Slice(start, end, self.step)
+
+    def __iter__(self) -> Iterator[int]:
+        """The indices of a slice that needs no axis to know them. Raises ArgumentError for an open or negative end."""
+        if self.end is None or self.end < 0 or self.start < 0:
+            raise ArgumentError(f"slice: {self} counts from the end of an axis; use to_range(size) to list its indices")
+        return iter(self.to_range(self.end))
+
     def bounds(self, size: int) -> tuple[int, int]:
         """The forward range [start, end) on an axis of `size` elements, clamped."""
         start = max(self.start + size, 0) if self.start < 0 else min(self.start, size)
@@ -86,10 +132,11 @@ class Slice:
         return self.walk(size)[1]
 
     def __str__(self) -> str:
-        if self.end is not None and self.end == self.start + 1 and self.step == 1:
+        if self.end is not None and self.end == self.start + 1 != 0 and self.step == 1:
             return str(self.start)
         text = f"{self.start or ''}..{'' if self.end is None else self.end}"
         return text if self.step == 1 else f"{text};{self.step}"
 
 
 _FULL = Slice()
+_TEXT = re.compile(r"\s*(?:(-?\d+)|(-?\d+)?\s*\.\.(=)?\s*(-?\d+)?\s*(?:;\s*(-?\d+))?)\s*")

@@ -289,19 +289,20 @@ def svd(tensor: Tensor, sweeps: int = 100) -> tuple[Tensor, Tensor, Tensor]:
 def solve(a: Tensor, b: Tensor) -> Tensor:
     """X with A·X = B: A [.., n, n], B [.., n, k] or, with one axis less than A, [.., n] → B's shape.
 
-    Leading axes broadcast. A singular matrix raises ArgumentError. Differentiable.
+    A B of rank 1 is one vector for every A. Leading axes broadcast. A singular matrix raises ArgumentError.
+    Differentiable.
     """
     _matrix("solve", a)
     check.operands("solve", a, b)
     n = a.shape[-1]
     if a.shape[-2] != n:
         raise ShapeError(f"solve: A has shape {list(a.shape)}; its last two axes must be equal")
-    vectors = b.rank == a.rank - 1 and b.shape[-1:] == (n,)
+    vectors = b.rank in (1, a.rank - 1) and b.shape[-1:] == (n,)
     right = b.unsqueeze_dim(-1) if vectors else b
     if right.rank < 2 or right.shape[-2] != n:
         raise ShapeError(
             f"solve: A has shape {list(a.shape)} and B {list(b.shape)}; B must be [.., {n}, k], or [.., {n}] with one "
-            f"axis less than A"
+            f"axis less than A, or [{n}]"
         )
     check.broadcast("solve", a.shape[:-2], right.shape[:-2])
     rank = max(a.rank, right.rank)

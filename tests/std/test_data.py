@@ -13,6 +13,7 @@ from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.data import TensorData, cast_array, compute_dtype, store_array
 from burn_wgpu.std.distribution import Distribution
 from burn_wgpu.std.errors import DTypeError, ShapeError
+from burn_wgpu.std.quant import QFloat, QuantScheme
 from burn_wgpu.std.scalar import as_scalar
 
 NUMBERS = dt.FLOATS + dt.INTS
@@ -137,3 +138,31 @@ def test_distributions_check_their_numbers(make, message: str) -> None:
     with pytest.raises(ValueError) as error:
         make()
     assert str(error.value) == message
+
+
+def test_data_is_taken_apart_and_put_together() -> None:
+    data = TensorData.of(np.arange(6, dtype=np.int16).reshape(2, 3))
+    raw, shape, kind = data.into_parts()
+    assert raw == data.into_bytes() == data.array.tobytes() and shape == (2, 3) and kind is dt.I16
+    for make in (TensorData.from_bytes, TensorData.try_from_bytes, TensorData.try_from_bytes_vec):
+        back = make(bytearray(raw), [2, 3], "i16")
+        assert back.dtype is dt.I16 and back.to_vec() == data.to_vec()
+    wide = TensorData.from_bytes(memoryview(np.arange(6, dtype=np.int32)), (6,), dt.I32)  # its len() counts elements
+    assert wide.to_vec() == list(range(6))
+    assert TensorData.full_dtype((2,), 3, "u8").to_vec() == [3, 3]
+    assert TensorData.zeros_dtype(
+        (1,), "bf16"
+    ).to_vec() == [0]
+
+
+@pytest.mark.parametrize(("length", "shape"), [(11, (2, 3)), (0, (1,)), (12, (2, 3, 2))])
+def test_bytes_of_another_length_are_refused(length: int, shape: tuple[int, ...]) -> None:
+    with pytest.raises(ShapeError, match=f"data: {length} bytes for shape"):
+        TensorData.from_bytes(bytes(length), shape, "i16")
+
+
+def test_bytes_of_quantized_data_and_of_negative_sizes_are_refused() -> None:
+    with pytest.raises(DTypeError, match="QuantizedBytes.unpack"):
+        TensorData.from_bytes(bytes(4), (4,), QFloat(QuantScheme()))
+    with pytest.raises(ShapeError, match="negative size"):
+        TensorData.from_bytes(bytes(4), (-2, -2), "u8")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from burn_wgpu.std.errors import ShapeError
+from burn_wgpu.std.errors import ArgumentError, ShapeError
 from burn_wgpu.std.layout import Layout, broadcast_shapes, collapse_together, contiguous_strides
 from burn_wgpu.std.slice import Slice
 
@@ -205,3 +205,35 @@ def test_slices_are_made_from_many_things() -> None:
         Slice(0, 1, 0)
     with pytest.raises(TypeError):
         Slice.of("a")
+
+
+def test_a_slice_is_read_from_its_text() -> None:
+    wanted = {
+        "1..5": Slice(1, 5), "1..=5": Slice(1, 6), "..": Slice.full(), "..3": Slice(0, 3), "2..": Slice(2, None),
+        "0..10;-1": Slice(0, 10, -1), "..;2": Slice(0, None, 2), "-3..=-1": Slice(-3, None), "-3..=-2": Slice(-3, -1),
+        "4": Slice(4, 5), "-1": Slice(-1, None), " 1 .. 5 ; 2 ": Slice(1, 5, 2),
+    }  # fmt: skip
+    for text, item in wanted.items():
+        assert Slice.parse(text) == item
+    for wrong in ("", "1:5", "1..=", "..;", "a..b", "1...5", "1..5;;2", "1;2"):
+        with pytest.raises(ArgumentError, match="is no slice|no end after"):
+            Slice.parse(wrong)
+    with pytest.raises(ArgumentError, match="step is 0"):
+        Slice.parse("..;0")
+
+
+@given(slices(9), st.integers(0, 9))
+def test_the_forms_of_a_slice_agree(item: Slice, size: int) -> None:
+    assert Slice.parse(str(item)) == item
+    indices = burn_indices(item, size)
+    assert list(item.to_range(size)) == indices
+    bound = item.bound_to(size)
+    assert list(bound) == list(bound.to_range(size)) == indices and bound.step == item.step
+    assert item.is_reversed == (item.step < 0) and item.with_step(5) == Slice(item.start, item.end, 5)
+
+
+def test_an_open_slice_has_no_indices_of_its_own() -> None:
+    assert list(Slice(2, 8, -2)) == [7, 5, 3]
+    for item in (Slice(1, None), Slice(-3, 5), Slice(0, -1)):
+        with pytest.raises(ArgumentError, match="to_range"):
+            iter(item)

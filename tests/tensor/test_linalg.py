@@ -148,3 +148,12 @@ def test_derivatives_of_factors(rng: np.random.Generator) -> None:
         inverse = Tensor(np.linalg.inv(l.numpy()), device=device)
         for got, new, old in zip(L._lu_change(p, l, u, change, inverse), moved_lu, (l, u), strict=True):
             np.testing.assert_allclose(got.numpy(), (new - old).numpy(), atol=1e-9)
+
+
+def test_one_vector_is_solved_for_every_matrix(device: Device, rng: np.random.Generator) -> None:
+    a = rng.normal(size=(2, 4, 3, 3)).astype(np.float32) + 3 * np.eye(3, dtype=np.float32)
+    b = rng.normal(size=3).astype(np.float32)
+    found = L.solve(Tensor(a, device=device), Tensor(b, device=device))
+    wanted = np.linalg.solve(a.astype(np.float64), b[:, None])[..., 0]
+    assert found.shape == (2, 4, 3)
+    np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-4, atol=1e-5)
