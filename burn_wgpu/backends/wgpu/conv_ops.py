@@ -15,7 +15,6 @@ from burn_wgpu.contract.options import (
     ConvTransposeOptions,
     DeformConvGradients,
     DeformConvOptions,
-    IndexingUpdateOp,
 )
 from burn_wgpu.kernel.conv import (
     Correlation,
@@ -27,7 +26,7 @@ from burn_wgpu.kernel.conv import (
     conv_x_correlation,
     correlation_plan,
 )
-from burn_wgpu.kernel.deform import Deformed, columns_plan, corners_plan, slopes_plan
+from burn_wgpu.kernel.deform import Deformed, columns_plan, gather_plan, gradients_plan
 from burn_wgpu.std.dtype import F32
 from burn_wgpu.std.layout import Shape
 
@@ -169,25 +168,25 @@ class ConvOps:
         x, offset, mask = contiguous(x), contiguous(offset), None if mask is None else contiguous(mask)
         last = () if mask is None else (mask,)
         plain = ConvOptions((1,), (0,), groups=options.weight_groups)
-        batch, channels = x.shape[:2]
         grad = cast(self, output_grad, F32)
-        grad = self.float_reshape(grad, (batch, weight.shape[0], prod(what.out)))
-        rows, columns = _rows(self, weight), _columns(what, x, offset, mask)
-        weight_grad = self.conv1d_weight_backward(columns, rows, grad, plain)
-        columns_grad = self.conv1d_x_backward(columns, rows, grad, plain)
-        slopes = run(device, ("deform slopes", what), lambda c: slopes_plan(what, c), (x, offset, columns_grad, *last))
-        places, values = run(
-            device, ("deform corners", what), lambda c: corners_plan(what, c), (offset, columns_grad, *last)
+        grad = self.float_reshape(grad, (x.shape[0], weight.shape[0], prod(what.out)))
+        rows, width = _rows(self, weight), (x.shape[0], x.shape[1] * prod(what.kernel), prod(what.out))
+        columns_grad = _run(
+            "conv1d_x_backward", (width, plain), lambda: conv_x_correlation(width, rows.layout, grad.layout, plain),
+            grad, rows,
+        )  # fmt: skip
+        columns, boxes, *made = run(
+            device, ("deform gradients", what), lambda c: gradients_plan(what, c), (x, offset, columns_grad, *last)
         )
-        groups, area = options.offset_groups, prod(x.shape[2:])
-        zeros = self.float_zeros((batch * groups * area, what.group_channels), device, F32)
-        x_grad = self.float_select_assign(zeros, 0, places, values, IndexingUpdateOp.ADD)
-        x_grad = self.float_swap_dims(self.float_reshape(x_grad, (batch * groups, area, what.group_channels)), 1, 2)
+        x_grad = run1(
+            device, ("deform gather", what), lambda c: gather_plan(what, c), (offset, columns_grad, boxes, *last)
+        )
+        weight_grad = self.conv1d_weight_backward(columns, rows, grad, plain)
         return DeformConvGradients(
-            cast(self, self.float_reshape(x_grad, x.shape), dtype),
-            cast(self, slopes[0], offset.dtype),
+            cast(self, x_grad, dtype),
+            cast(self, made[0], offset.dtype),
             cast(self, self.float_reshape(weight_grad, weight.shape), weight.dtype),
-            None if mask is None else cast(self, slopes[1], mask.dtype),
+            None if mask is None else cast(self, made[1], mask.dtype),
             None if bias is None else conv_bias_backward(self, output_grad),
         )
 
