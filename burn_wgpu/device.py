@@ -330,7 +330,7 @@ class Device:
         return found
 
     def supports_dtype(self, dtype: DTypeLike) -> bool:
-        """Whether every operation works with the dtype."""
+        """Whether every operation works with the dtype, with all its digits: not with f64 on a GPU."""
         return DTypeUsage.general() in self.dtype_usage(dtype)
 
     def require(self, dtype: DType, operation: str) -> None:

@@ -92,5 +92,7 @@ def _print(found: dict[str, Any]) -> None:
         for column in ("dtype", "storage", "arithmetic", "accelerated"):
             table.add_column(column)
         for name, usage in entry["dtypes"].items():
-            table.add_row(name, *("yes" if flag in usage else "–" for flag in ("storage", "arithmetic", "accelerated")))
+            no = {"arithmetic": "through f32"} if name == "f64" and "storage" in usage else {}
+            flags = ("storage", "arithmetic", "accelerated")
+            table.add_row(name, *("yes" if flag in usage else no.get(flag, "–") for flag in flags))
         console.print(table)

@@ -21,7 +21,7 @@ class DTypeUsage(Flag):
     STORAGE = auto()
     """lives in device memory and converts to and from other dtypes"""
     ARITHMETIC = auto()
-    """arithmetic, elementwise operations and reductions"""
+    """arithmetic, elementwise operations and reductions, with the digits of the dtype"""
     ACCELERATED = auto()
     """a matrix unit is really used by matmul for it"""
 

@@ -29,6 +29,9 @@ def test_info_tells_every_adapter_in_text_and_json(capsys) -> None:
     text = capsys.readouterr().out
     assert all(entry["name"] in text and entry["device"] in text for entry in found["adapters"])
     assert " f32 " in text and "max-buffer-size" in text
+    rows = [line.split() for line in text.splitlines() if line.startswith(" f64 ")]
+    assert rows == [["f64", "yes", "through", "f32", "–"]] * len(adapters)
+    assert all(entry["dtypes"]["f64"] == ["storage"] for entry in found["adapters"])
 
 
 @pytest.mark.gpu
