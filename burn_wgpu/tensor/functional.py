@@ -405,10 +405,10 @@ def _attention_args(
         check.exact_rank(name, t, 4, what)
     check.together(name, query, key=key, value=value, attn_bias=attn_bias)
     (n, heads, sq, d), (nk, kv_heads, sk, dk) = query.shape, key.shape
-    if n != nk or d != dk or value.shape[:3] != key.shape[:3] or not kv_heads or heads % kv_heads:
+    if n != nk or not d or d != dk or value.shape[:3] != key.shape[:3] or not kv_heads or heads % kv_heads:
         raise ShapeError(
             f"{name}: query {list(query.shape)}, key {list(key.shape)} and value {list(value.shape)} do not fit; "
-            f"query [N, H, Sq, D], key [N, Hkv, Sk, D], value [N, Hkv, Sk, Dv], H a multiple of Hkv"
+            f"query [N, H, Sq, D], key [N, Hkv, Sk, D], value [N, Hkv, Sk, Dv], D at least 1, H a multiple of Hkv"
         )
     scores = (n, heads, sq, sk)
     if mask is not None:

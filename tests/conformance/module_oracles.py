@@ -7,6 +7,7 @@ window, dilated means), the function is written with PyTorch's plain parts and i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from math import inf, prod
 from typing import Any
@@ -19,6 +20,7 @@ from burn_wgpu.contract.options import (
     AttentionModuleOptions,
     ConvOptions,
     ConvTransposeOptions,
+    DeformConvOptions,
     GridSampleOptions,
     IndexingUpdateOp,
     InterpolateMode,
@@ -93,6 +95,49 @@ def _convolutions(rank: int) -> dict[str, Oracle]:
         f"{back}_weight_backward": lambda x, w, g, o: gradients(lambda w: _conv_transpose(t(x), w, None, o), g, w)[0],
         f"{back}_bias_backward": bias_grad,
     }
+
+
+def _deform(x: Any, offset: Any, weight: Any, mask: Any, bias: Any, o: DeformConvOptions) -> Any:
+    """Every tap read by its four neighbours of a framed image, then one product a group; autograd does the rest."""
+    batch, channels, height, width = x.shape
+    (kh, kw), (oh, ow), shared = weight.shape[2:], offset.shape[2:], o.offset_groups
+    moved = offset.reshape(batch, shared, kh, kw, 2, oh, ow)
+    rows = torch.arange(oh)[:, None] * o.stride[0] - o.padding[0]
+    columns = torch.arange(ow)[None, :] * o.stride[1] - o.padding[1]
+    y = rows + torch.arange(kh).reshape(-1, 1, 1, 1) * o.dilation[0] + moved[:, :, :, :, 0]
+    z = columns + torch.arange(kw).reshape(-1, 1, 1) * o.dilation[1] + moved[:, :, :, :, 1]
+    groups = x.reshape(batch, shared, channels // shared, height, width)
+    n, g = torch.arange(batch).reshape(batch, 1, 1, 1, 1, 1), torch.arange(shared).reshape(shared, 1, 1, 1, 1)
+    taps: Any = 0.0
+    for dy, dx in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        at_y, at_x = y.floor().detach() + dy, z.floor().detach() + dx
+        inside = (at_y >= 0) & (at_y < height) & (at_x >= 0) & (at_x < width)
+        share = (1 - (y - at_y).abs()) * (1 - (z - at_x).abs())
+        row, column = (p.clamp(0, size - 1).long() for p, size in ((at_y, height), (at_x, width)))
+        read = groups[n, g, :, row, column]  # [N, shared, kh, kw, oh, ow, C / shared]
+        taps = taps + torch.where(inside, share, torch.zeros_like(share))[..., None] * read
+    if mask is not None:
+        taps = taps * mask.reshape(batch, shared, kh, kw, oh, ow)[..., None]
+    whole = taps.permute(0, 1, 6, 2, 3, 4, 5).reshape(
+        batch, o.weight_groups, channels // o.weight_groups, kh * kw, oh, ow
+    )
+    split = weight.reshape(o.weight_groups, -1, weight.shape[1], kh * kw)
+    out = torch.einsum("ngcthw,gfct->ngfhw", whole, split).reshape(batch, weight.shape[0], oh, ow)
+    return out if bias is None else out + bias.reshape(-1, 1, 1)
+
+
+def _deform_backward(*args: Any) -> list[Array | None]:
+    *tensors, grad, options = args
+    given = [i for i, a in enumerate(tensors) if a is not None]
+
+    def apply(*leaves: Any) -> Any:
+        full: list[Any] = [None] * 5
+        for i, leaf in zip(given, leaves, strict=True):
+            full[i] = leaf
+        return _deform(*full, options)
+
+    found = dict(zip(given, gradients(apply, grad, *(tensors[i] for i in given)), strict=True))
+    return [found.get(i) for i in range(5)]
 
 
 def _unfold(x: Any, kernel: Any, o: UnfoldOptions) -> Any:
@@ -201,6 +246,97 @@ def _pools(rank: int) -> dict[str, Oracle]:
 # ----------------------------------------------------------------------------------------------------- resampling
 
 
+def _source(i: int, size: int, out: int, scale: float | None, kind: str, part: tuple[float, float]) -> float:
+    """Where output i of an axis lies in the input, one coordinate at a time; products before quotients."""
+    if kind == "pytorch_half_pixel":
+        if out == 1:
+            return 0.0
+        kind = "half_pixel"
+    if kind == "align_corners":
+        return 0.0 if out == 1 else i * (size - 1) / (out - 1)
+    if kind == "tf_crop_and_resize":
+        low, high = part
+        if out == 1:
+            return (low + high) / 2 * (size - 1)
+        return low * (size - 1) + i * (high - low) * (size - 1) / (out - 1)
+    place = {"half_pixel": i + 0.5, "asymmetric": float(i), "half_pixel_symmetric": i + 0.5}[kind]
+    if kind == "half_pixel_symmetric" and scale is not None:
+        place += (size * scale - out) / 2
+    place = place * size / out if scale is None else place / scale
+    return place if kind == "asymmetric" else place - 0.5
+
+
+def _keys(x: float, a: float) -> float:
+    x = abs(x)
+    if x <= 1:
+        return (a + 2) * x**3 - (a + 3) * x**2 + 1
+    return a * x**3 - 5 * a * x**2 + 8 * a * x - 4 * a if x < 2 else 0.0
+
+
+def _lanczos(x: float) -> float:
+    if x == 0:
+        return 1.0
+    return 3 * math.sin(math.pi * x) * math.sin(math.pi * x / 3) / (math.pi * x) ** 2 if abs(x) < 3 else 0.0
+
+
+def _row(x: float, size: int, o: InterpolateOptions) -> Array:
+    """The weight of every input element of an axis for the source coordinate x."""
+    row, last = np.zeros(size), size - 1
+    if o.mode.is_nearest:
+        rounding = {
+            NearestRoundingMode.FLOOR: math.floor(x),
+            NearestRoundingMode.CEIL: math.ceil(x),
+            NearestRoundingMode.ROUND_PREFER_FLOOR: math.ceil(x - 0.5),
+            NearestRoundingMode.ROUND_PREFER_CEIL: math.floor(x + 0.5),
+        }
+        row[min(max(rounding[o.nearest_mode], 0), last)] = 1.0
+    elif o.mode is InterpolateMode.BILINEAR:
+        low = min(max(math.floor(x), 0), last)
+        weight = max(x - low, 0.0)
+        row[low] += 1 - weight
+        row[min(low + 1, last)] += weight
+    elif o.mode is InterpolateMode.BICUBIC:
+        for tap in range(math.floor(x) - 1, math.floor(x) + 3):
+            if 0 <= tap <= last or not o.cubic_options.exclude_outside:
+                row[min(max(tap, 0), last)] += _keys(x - tap, o.cubic_options.a)
+        if o.cubic_options.exclude_outside:
+            if row.sum() == 0:
+                row[0 if x < 0 else last] = 1.0
+            row /= row.sum()
+    else:
+        for tap in range(math.floor(x) - 2, math.floor(x) + 4):
+            if 0 <= tap <= last:
+                row[tap] = _lanczos(x - tap)
+        row = row / row.sum() if row.sum() else row
+    return row
+
+
+def _resampling(sizes: Any, out: Any, o: InterpolateOptions) -> tuple[list[Array], Array]:
+    """The matrix [out, size] of each axis, and where a crop lies outside the image."""
+    transform, scales = o.coordinate_transform, o.scale_factor or (None, None)
+    parts = transform.roi or ((0.0, 0.0), (0.0, 0.0))
+    places = [
+        [_source(i, n, m, scale, transform.kind, part) for i in range(m)]
+        for n, m, scale, part in zip(sizes, out, scales, parts, strict=True)
+    ]
+    outside = [
+        np.array([transform.kind == "tf_crop_and_resize" and not 0 <= x <= n - 1 for x in axis])
+        for n, axis in zip(sizes, places, strict=True)
+    ]
+    matrices = [np.stack([_row(x, n, o) for x in axis]) for n, axis in zip(sizes, places, strict=True)]
+    return matrices, outside[0][:, None] | outside[1][None, :]
+
+
+def _resampled(x: Array, out: Any, o: InterpolateOptions) -> Array:
+    (rows, columns), outside = _resampling(x.shape[2:], out, o)
+    return np.where(outside, o.coordinate_transform.extrapolation_value, rows @ x @ columns.T)
+
+
+def _resampled_backward(x: Array, grad: Array, out: Any, o: InterpolateOptions) -> Array:
+    (rows, columns), outside = _resampling(x.shape[2:], out, o)
+    return rows.T @ np.where(outside, 0.0, grad) @ columns
+
+
 def _interpolate(x: Any, out: Any, o: InterpolateOptions) -> Any:
     kind, mode = o.coordinate_transform.kind, o.mode
     if o.scale_factor is not None or not x.shape[0]:
@@ -219,6 +355,21 @@ def _interpolate(x: Any, out: Any, o: InterpolateOptions) -> Any:
     if mode is InterpolateMode.BICUBIC and (o.cubic_options.exclude_outside or o.cubic_options.a != -0.75):
         raise Inapplicable
     return F.interpolate(x, tuple(out), mode=mode.value, align_corners=kind == "align_corners")
+
+
+def _interpolated(x: Array, out: Any, o: InterpolateOptions) -> Array:
+    """By PyTorch where it has the options, by the definition else."""
+    try:
+        return _interpolate(t(x), out, o).numpy()
+    except Inapplicable:
+        return _resampled(x, out, o)
+
+
+def _interpolated_backward(x: Array, grad: Array, out: Any, o: InterpolateOptions) -> Array:
+    try:
+        return gradients(lambda x: _interpolate(x, out, o), grad, x)[0]
+    except Inapplicable:
+        return _resampled_backward(x, grad, out, o)
 
 
 def _grid_sample(x: Array, grid: Array, o: GridSampleOptions) -> Array:
@@ -379,8 +530,10 @@ ORACLES: dict[str, Oracle] = {
     **{name: oracle for kind in ("float", "int", "bool") for name, oracle in _indexing(kind).items()},
     "unfold4d": lambda x, k, o: _unfold(t(x), k, o).numpy(),
     "fold4d": lambda g, size, k, o: F.fold(t(g), tuple(size), tuple(k), o.dilation, o.padding, o.stride).numpy(),
-    "interpolate": lambda x, out, o: _interpolate(t(x), out, o).numpy(),
-    "interpolate_backward": lambda x, g, out, o: gradients(lambda x: _interpolate(x, out, o), g, x)[0],
+    "interpolate": _interpolated,
+    "interpolate_backward": _interpolated_backward,
+    "deform_conv2d": lambda *args: _deform(*(t(a) for a in args[:-1]), args[-1]).numpy(),
+    "deform_conv2d_backward": _deform_backward,
     "float_grid_sample_2d": _grid_sample,
     "batch_norm": lambda x, ga, be, m, v, eps: F.batch_norm(t(x), t(m), t(v), t(ga), t(be), False, 0.1, eps).numpy(),
     "batch_norm_train": _batch_norm_train,

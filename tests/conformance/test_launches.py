@@ -51,8 +51,6 @@ MORE: dict[str, tuple[int, int, str]] = {
     "attention_backward": (8, 2, "composed of matrix products around one kernel for the scores' gradient"),
     "deform_conv2d": (2, 1, "the moved taps as columns, then a product"),
     "deform_conv2d_backward": (5, 5, "two products, what is made by tap, what is made by element, the bias"),
-    "float_powi": (2, 1, "the exponents become floats first"),
-    "float_cross": (9, 1, "composed of shifted copies"),
     "ctc_loss_backward": (2, 2, "the recursion leaves the shares of all places, then the classes add them up"),
 }
 UPLOADS = {f"{kind}_from_data": 1 for kind in KINDS}

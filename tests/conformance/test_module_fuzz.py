@@ -17,11 +17,12 @@ import pytest
 from burn_wgpu.backends.wgpu.tensor import WgpuDevice
 from burn_wgpu.std.data import TensorData
 from burn_wgpu.std.dtype import F64
+from burn_wgpu.std.errors import IndexOutOfRange
 from burn_wgpu.testing.records import CALLS
 from burn_wgpu.testing.records.call import Draw, Given, replaced, wide
 from tests.backends.reference.tools import DEFAULTS
-from tests.conformance.harness import LAYOUTS, REF, Try, faults, referred
-from tests.conformance.module_cases import CASES
+from tests.conformance.harness import LAYOUTS, REF, Try, faults, performed, referred
+from tests.conformance.module_cases import CASES, pick
 
 SHORT, LONG = 3, 150
 ORACLE_SHORT, ORACLE_LONG = 8, 200
@@ -70,6 +71,56 @@ def test_wgpu_gives_what_the_reference_gives_many_times(name: str, devices: tupl
     compare(name, LONG, devices)
 
 
+INDICES = {"select": 2, "gather": 2, "gather_nd": 1, "select_assign": 2, "scatter": 2, "scatter_nd": 1}
+"""Which argument holds the indices."""
+INDEXED = [f"{kind}_{name}" for kind in ("float", "int", "bool") for name in INDICES]
+INDEXED += ["embedding", "embedding_backward"]
+
+
+def misplaced(d: Draw, name: str) -> tuple[Any, ...] | None:
+    """Arguments with one index outside its axis, near it or at the ends of its dtype; None if there is none to move."""
+    args = list(CASES[name](d))
+    at = INDICES.get(name.partition("_")[2], len(args) - 1)
+    given = args[at]
+    limits = np.iinfo(given.dtype.numpy)
+    far_off = [-1, 200, 1 << 31, 1 << 32, (1 << 32) + 1, -(1 << 32), limits.min, limits.max]
+    choices = [n for n in far_off if limits.min <= n <= limits.max and not 0 <= n < 100]
+    if not choices or any(isinstance(a, Given) and a.values.size == 0 for a in args):
+        return None
+    values = given.values.copy()
+    values.reshape(-1)[int(d.rng.integers(values.size))] = pick(d, *choices)
+    args[at] = replace(given, values=values, free=False)
+    return tuple(args)
+
+
+def refuse(name: str, count: int, device: WgpuDevice) -> None:
+    call = replace(CALLS[name], cases=(CASES[name],))
+    tried = 0
+    for i in range(count):
+        dtypes = call.dtypes if device.capability.has("shader-int64") else [t for t in call.dtypes if t.size_bytes < 8]
+        args = misplaced(Draw(first_seed(name) + i, dtypes[i % len(dtypes)], 5), name)
+        if args is None:
+            continue
+        for found in (performed(call, args, LAYOUTS[i % len(LAYOUTS)], device), referred(call, args)):
+            shown = replaced(args, lambda a: a.shape if isinstance(a, Given) else a)
+            assert found is IndexOutOfRange, f"{name}, draw {i}, {shown}: no error, or another one"
+        tried += 1
+    assert tried, f"{name}: no draw with an index to misplace"
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", INDEXED)
+def test_an_index_out_of_range_is_an_error(name: str, devices: tuple[WgpuDevice, ...]) -> None:
+    refuse(name, 6, devices[0])
+
+
+@pytest.mark.gpu
+@pytest.mark.long
+@pytest.mark.parametrize("name", INDEXED)
+def test_an_index_out_of_range_is_an_error_many_times(name: str, devices: tuple[WgpuDevice, ...]) -> None:
+    refuse(name, 100, devices[0])
+
+
 # ------------------------------------------------------------------ the reference and the defaults beside PyTorch
 
 BACKENDS: dict[str, Any] = {"native": REF, "defaults": DEFAULTS}
@@ -113,7 +164,7 @@ def assert_close(got: Any, want: np.ndarray, where: str) -> None:
 
 
 def draws(name: str, long: bool) -> int:
-    """Half of the resampling options have no counterpart in PyTorch."""
+    """Resampling has the most options."""
     return (ORACLE_LONG if long else ORACLE_SHORT) * (8 if name.startswith("interpolate") else 1)
 
 
@@ -122,13 +173,7 @@ def composed(name: str) -> bool:
     return getattr(type(DEFAULTS), name) is not getattr(type(REF), name)
 
 
-JUDGED = [
-    (name, which)
-    for name in CASES
-    if not name.startswith("deform")  # PyTorch has none
-    for which in BACKENDS
-    if which == "native" or composed(name)
-]
+JUDGED = [(name, which) for name in CASES for which in BACKENDS if which == "native" or composed(name)]
 
 
 @pytest.mark.parametrize(("name", "which"), JUDGED)

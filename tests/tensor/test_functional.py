@@ -216,11 +216,10 @@ def test_an_empty_plane_is_an_error(device: Device) -> None:
     assert F.adaptive_avg_pool2d(no_channels, (2, 2)).shape == (2, 0, 2, 2)
 
 
-def test_attention_over_no_features_is_the_mean(device: Device, rng: np.random.Generator) -> None:
-    """Every score is the empty sum, whatever the scale."""
+def test_attention_over_no_features_is_an_error(device: Device, rng: np.random.Generator) -> None:
     nothing, value = Tensor(np.zeros((1, 1, 3, 0), np.float32), device=device), normal(rng, 1, 1, 3, 2)
-    got = F.attention(nothing, nothing, Tensor(value, device=device))
-    close(got, torch.from_numpy(np.broadcast_to(value.mean(2, keepdims=True), value.shape).copy()))
+    with pytest.raises(ShapeError, match="D at least 1"):
+        F.attention(nothing, nothing, Tensor(value, device=device))
 
 
 def test_interpolation(device: Device, rng: np.random.Generator) -> None:

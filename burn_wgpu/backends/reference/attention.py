@@ -56,7 +56,7 @@ def attention_backward(
 
 def _scores(query: np.ndarray, key: np.ndarray, options: AttentionModuleOptions) -> tuple[np.ndarray, np.ndarray]:
     """The scores and their derivative by the plain product query·key."""
-    scale = max(query.shape[3], 1) ** -0.5 if options.scale is None else options.scale
+    scale = query.shape[3] ** -0.5 if options.scale is None else options.scale
     with np.errstate(all="ignore"):
         scores = query @ _repeated(key, query).swapaxes(2, 3) * scale
         if options.softcap is None:

@@ -76,7 +76,7 @@ def attention_backward(
 
 
 def _scale(query: FloatPrim, options: AttentionModuleOptions) -> float:
-    return 1 / sqrt(max(query.shape[3], 1)) if options.scale is None else options.scale
+    return 1 / sqrt(query.shape[3]) if options.scale is None else options.scale
 
 
 def _stack(b: Any, x: FloatPrim, heads: int) -> FloatPrim:
