@@ -31,7 +31,9 @@ WORKGROUP = 256
 WIDEST = 1024
 """Threads that sort one run together, where the device has so many."""
 PER = 8
-"""Elements that a thread sorts, in registers."""
+"""Elements that a thread sorts, in registers …"""
+LONG_PER = 16
+"""… or twice as many, where two words an element would make a workgroup of twice as many threads slower."""
 SELECTED = 256
 """The largest k of the way select: a workgroup ranks so many elements."""
 SELECT_FROM = 512
@@ -39,10 +41,8 @@ SELECT_SHARE = 16
 """Select is faster from rows of SELECT_FROM elements on, of which it takes at most one in SELECT_SHARE."""
 SELECT_PER = 16
 """Elements that a thread selects from at most."""
-MANY = 1 << 20
-"""From so many elements on, the widest workgroups are faster; below, they would leave most of a GPU idle."""
-SECTOR = 8
-"""Neighbours that a workgroup reads at least, which fill a sector of a GPU's cache."""
+CHUNK = 64
+"""Blocks whose counts are summed up one after the other, at least."""
 WAYS = ("tile", "passes", "select")
 
 
@@ -233,14 +233,25 @@ def way_of(n: int, k: int, device: Capability) -> str:
 def widest(device: Capability) -> int:
     """The most threads that sort one run: a power of two, as far as invocations and workgroup memory allow."""
     threads = WIDEST
-    while threads > device.max_invocations or _radix_bytes(threads) > device.max_workgroup_bytes:
+    while threads > device.max_invocations or _radix_bytes(threads, PER) > device.max_workgroup_bytes:
         threads //= 2
     return threads
 
 
-def _radix_bytes(workgroup: int) -> int:
+def tile_shape(n: int, words: int, device: Capability) -> tuple[int, int]:
+    """(threads, elements of each) that sort a row of n elements, each of so many words, in workgroup memory."""
+    threads = 1
+    while threads * PER < n:
+        threads *= 2
+    longer = words > 1 and threads == 2 * WORKGROUP
+    if longer and _radix_bytes(WORKGROUP, LONG_PER) <= device.max_workgroup_bytes:
+        return WORKGROUP, LONG_PER
+    return threads, PER
+
+
+def _radix_bytes(workgroup: int, per: int) -> int:
     """Workgroup memory of sort/radix: elements with a gap after every 32, sums, and offsets."""
-    words = PER * workgroup
+    words = per * workgroup
     return 4 * (words + words // 32 + 2 * workgroup + 256)
 
 
@@ -335,6 +346,31 @@ def _launches(
 
 
 @dataclass(frozen=True, slots=True)
+class _Level:
+    """A region of tables of 256 counts, `tables` a row from word `first` on, summed up in groups of `chunk`."""
+
+    first: int
+    tables: int
+    chunk: int
+
+    @property
+    def groups(self) -> int:
+        return -(-self.tables // self.chunk)
+
+    def next(self, rows: int) -> int:
+        """Where the sums of its groups go."""
+        return self.first + 256 * rows * self.tables
+
+
+def chunk_of(blocks: int) -> int:
+    """A power of two near the root of a number of blocks, so that blocks of a chunk and chunks of a row are few."""
+    chunk = CHUNK
+    while chunk * chunk < blocks:
+        chunk *= 2
+    return chunk
+
+
+@dataclass(frozen=True, slots=True)
 class _Sort:
     """Adds launches to a plan."""
 
@@ -346,21 +382,22 @@ class _Sort:
 
     def tile(self, source: Source, n: int, k: int, results: Results) -> None:
         """Whole rows in workgroup memory."""
-        threads = 1
-        while threads * PER < n:
-            threads *= 2
+        threads, per = tile_shape(n, self.items.words, self.device)
         workgroup = max(threads, WORKGROUP)
         grid = fold(-(-self.rows * threads // workgroup), self.device)
-        self._radix(source, results, workgroup, threads, False, grid, {
+        self._radix(source, results, workgroup, threads, per, grid, {
             "runs": self.rows, "blocks": 1, "size": n, "keep": k, "shift": 0, "passes": 2 * self.items.key_bytes,
         })  # fmt: skip
 
     def passes(self, source: Source, n: int, k: int, results: Results) -> None:
         """Rows of any length, a byte at a time."""
-        workgroup = widest(self.device) if self.rows * n >= MANY else WORKGROUP
-        blocks = -(-n // (workgroup * PER))
+        blocks = -(-n // (WORKGROUP * PER))
+        levels = [_Level(0, blocks, chunk_of(blocks))]
+        while levels[-1].groups > 1:
+            levels.append(_Level(levels[-1].next(self.rows), levels[-1].groups, levels[-1].groups))
+        totals = levels[-1].next(self.rows)
+        counts = self.steps.scratch(4 * (totals + 256 * self.rows))
         runs = self.rows * blocks
-        counts, totals = self.steps.scratch(4 * 256 * runs), self.steps.scratch(4 * 256 * self.rows)
         count = self.items.key_bytes
         turns = [Words.scratch(self.steps, self.items, self.rows, n) for _ in range(min(2, count - 1))]
         grid = fold(runs, self.device)
@@ -370,9 +407,10 @@ class _Sort:
             numbers = {
                 "runs": runs, "blocks": blocks, "size": n, "keep": k if last else n, "shift": 8 * byte, "passes": 2,
             }  # fmt: skip
-            self._histogram(source, workgroup * PER, grid, counts, numbers)
-            self._offsets(blocks, counts, totals)
-            self._radix(source, target, workgroup, workgroup, True, grid, numbers, (counts, totals))
+            self._histogram(source, grid, counts, numbers)
+            for level in levels:
+                self._offsets(level, counts)
+            self._radix(source, target, WORKGROUP, WORKGROUP, PER, grid, numbers, (counts, levels, totals))
             if not last:
                 source = turns[byte % 2]
 
@@ -428,49 +466,52 @@ class _Sort:
         target: Target,
         workgroup: int,
         threads: int,
-        scattered: bool,
+        per: int,
         grid: tuple[int, int, int],
         numbers: dict[str, int],
-        sums: tuple[int, ...] = (),
+        sums: tuple[int, list[_Level], int] | None = None,
     ) -> None:
         prelude, made = self._start(numbers, grid, source, workgroup)
         lanes = target.declare_stores(self.items, prelude)
-        if scattered:
-            for name, function in (("counts", "before_at"), ("totals", "total_at")):
-                prelude.raw_storage(name, "array<u32>")
-                prelude.text(f"fn {function}(i: u32) -> u32 {{ return {name}[i]; }}")
-        else:
-            prelude.text("fn before_at(i: u32) -> u32 { return 0u; }\nfn total_at(i: u32) -> u32 { return 0u; }")
-        for name, value in {"THREADS": threads, "PER": PER, "LANES": lanes, "WORDS": self.items.words}.items():
+        # What lies before a block's elements of a byte: the sums of every level, and smaller bytes by the totals.
+        before, total = "0u", "0u"
+        operands = [*source.operands, *target.operands]
+        if sums:
+            counts, levels, totals = sums
+            operands.append(counts)
+            prelude.raw_storage("counts", "array<u32>")
+            before = "counts[256u * (row * params.blocks + block) + byte]"
+            if len(levels) > 1:
+                first, chunk = made.add("level_first", levels[1].first), made.add("level_chunk", levels[0].chunk)
+                groups = made.add("level_groups", levels[0].groups)
+                before += f" + counts[{first} + 256u * (row * {groups} + block / {chunk}) + byte]"
+            total = f"counts[{made.add('totals', totals)} + 256u * row + byte]"
+        prelude.text(f"fn before_at(row: u32, block: u32, byte: u32) -> u32 {{ return {before}; }}")
+        prelude.text(f"fn total_at(row: u32, byte: u32) -> u32 {{ return {total}; }}")
+        for name, value in {"THREADS": threads, "PER": per, "LANES": lanes, "WORDS": self.items.words}.items():
             prelude.const(name, value)
-        prelude.const("SCATTERED", scattered)
-        operands = (*source.operands, *target.operands, *sums)
-        self._add("sort/radix", prelude, made, _radix_bytes(workgroup), operands, grid, workgroup)
+        prelude.const("SCATTERED", sums is not None)
+        self._add("sort/radix", prelude, made, _radix_bytes(workgroup, per), operands, grid, workgroup)
 
-    def _histogram(
-        self, source: Source, span: int, grid: tuple[int, int, int], counts: int, numbers: dict[str, int]
-    ) -> None:
+    def _histogram(self, source: Source, grid: tuple[int, int, int], counts: int, numbers: dict[str, int]) -> None:
         prelude, made = self._start({n: numbers[n] for n in ("runs", "blocks", "size", "shift")}, grid, source)
         prelude.raw_storage("counts", "array<u32>")
-        prelude.const("SPAN", span)
+        prelude.const("SPAN", WORKGROUP * PER)
         self._add("sort/histogram", prelude, made, 1024, (*source.operands, counts), grid)
 
-    def _offsets(self, blocks: int, counts: int, totals: int) -> None:
-        along = 1
-        while along * SECTOR < self.device.max_invocations and along < WIDEST // SECTOR and along * 8 < blocks:
-            along *= 2
-        workgroup = max(WORKGROUP, along * SECTOR)
-        columns = 256 * self.rows
-        grid = fold(-(-columns * along // workgroup), self.device)
+    def _offsets(self, level: _Level, counts: int) -> None:
+        count = self.rows * level.groups
+        grid = fold(count, self.device)
         prelude = Prelude()
-        prelude.const("WORKGROUP", workgroup)
-        prelude.const("ALONG", along)
+        prelude.const("WORKGROUP", WORKGROUP)
         prelude.raw_storage("counts", "array<u32>")
-        prelude.raw_storage("totals", "array<u32>")
         made = Numbers(prelude, grid[0])
-        for name, value in {"columns": columns, "blocks": blocks, "chunk": -(-blocks // along)}.items():
+        for name, value in {
+            "count": count, "groups": level.groups, "chunk": level.chunk, "tables": level.tables,
+            "first": level.first, "next": level.next(self.rows),
+        }.items():  # fmt: skip
             made.add(name, value)
-        self._add("sort/offsets", prelude, made, 8 * workgroup, (counts, totals), grid, workgroup)
+        self._add("sort/offsets", prelude, made, 0, (counts,), grid)
 
     def _select(self, source: Source, target: Target, per: int, numbers: dict[str, int]) -> None:
         grid = fold(numbers["runs"], self.device)

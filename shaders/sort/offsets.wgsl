@@ -1,47 +1,26 @@
-// Sums up the counts of each byte of a row along its blocks: counts[row, block, byte] becomes the sum over the blocks
-// before, and totals[row, byte] the sum over all.
+// Sums up counts of bytes along the rows of one table after another: entry (group of params.chunk tables, byte) becomes
+// the sum over the tables of its group before, and the sum over the group goes into the next region of the buffer, a
+// table a group.
 //
-// ALONG threads share one byte of a row and take params.chunk blocks each.
+// A table has 256 counts, one a thread. A row has params.tables of them from params.first on, and params.groups groups;
+// the sums lie from params.next on.
 //
-//! needs WORKGROUP, ALONG
-
-const ACROSS: u32 = WORKGROUP / ALONG;
-
-var<workgroup> sums: array<u32, 2u * WORKGROUP>;
+//! needs WORKGROUP
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let column = (group.x + group.y * params.groups_x) * ACROSS + local % ACROSS;
-    let lane = local / ACROSS;
-    let first = min(lane * params.chunk, params.blocks);
-    var left = 0u;
-    if (column < params.columns) {
-        left = min(params.chunk, params.blocks - first);
-    }
-    let start = ((column / 256u) * params.blocks + first) * 256u + column % 256u;
-    var own = 0u;
-    for (var i = 0u; i < left; i++) {
-        own += counts[start + 256u * i];
-    }
-    sums[local] = own;
-    workgroupBarrier();
-    var at = 0u;
-    var sum = own;
-    for (var step = 1u; step < ALONG; step = step * 4u) {
-        for (var j = 1u; j < 4u; j++) {
-            if (lane >= j * step) { sum += sums[at + local - j * step * ACROSS]; }
+    let number = group.x + group.y * params.groups_x;
+    if (number < params.count) {
+        let row = number / params.groups;
+        let first = (number - row * params.groups) * params.chunk;
+        let tables = min(params.chunk, params.tables - first);
+        let at = params.first + (row * params.tables + first) * 256u + local;
+        var sum = 0u;
+        for (var i = 0u; i < tables; i++) {
+            let count = counts[at + 256u * i];
+            counts[at + 256u * i] = sum;
+            sum += count;
         }
-        at = WORKGROUP - at;
-        sums[at + local] = sum;
-        workgroupBarrier();
-    }
-    if (lane == ALONG - 1u && column < params.columns) {
-        totals[column] = sum;
-    }
-    var running = sum - own;
-    for (var i = 0u; i < left; i++) {
-        let count = counts[start + 256u * i];
-        counts[start + 256u * i] = running;
-        running += count;
+        counts[params.next + 256u * number + local] = sum;
     }
 }

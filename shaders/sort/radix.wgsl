@@ -8,13 +8,14 @@
 // pass and so stay behind the elements.
 //
 // SCATTERED false: a run is a whole row, all digits are sorted, and the first params.keep elements are written.
-// SCATTERED true: a run is block `run - row · params.blocks` of its row and is sorted by the eight bits of this pass; each
+// SCATTERED true, WORKGROUP 256: a run is block `run - row · params.blocks` of its row and is sorted by the eight bits of this pass; each
 // element then moves behind the row's elements of smaller bytes, those of its byte in blocks before, and those in its
 // own block.
 //
 // Where a thread takes neighbours in the result (LANES of them), it owns whole words of a narrow output.
 //
 //! needs WORKGROUP, THREADS, PER, LANES, WORDS, SCATTERED, Item, load_item, word_of, with_word, bits_of, finish
+//! needs before_at, total_at
 
 const SPAN: u32 = THREADS * PER;
 const RUNS: u32 = WORKGROUP / THREADS;
@@ -104,12 +105,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let row = row_of(first_run);
         var total = 0u;
         var before = 0u;
-        if (first_run < params.runs && local < 256u) {
-            total = total_at(256u * row + local);
-            before = before_at(256u * first_run + local);
+        if (first_run < params.runs) {
+            total = total_at(row, local);
+            before = before_at(row, first_run - row * params.blocks, local);
         }
-        let start = scan(local, lane, total).x + before;
-        if (local < 256u) { offsets[local] = start; }
+        offsets[local] = scan(local, lane, total).x + before;
         workgroupBarrier();
         for (var e = 0u; e < PER; e++) {
             let slot = slot_of(local, e);
