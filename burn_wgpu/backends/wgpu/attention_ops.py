@@ -15,7 +15,7 @@ from burn_wgpu.std.dtype import F32, F64
 
 
 def _scores(query: WgpuTensor, key: WgpuTensor, options: AttentionModuleOptions) -> Scores:
-    scale = 1 / sqrt(max(query.shape[3], 1)) if options.scale is None else options.scale
+    scale = 1 / sqrt(query.shape[3]) if options.scale is None else options.scale
     offset = options.causal_alignment.offset(query.shape[2], key.shape[2]) if options.is_causal else 0
     return Scores(float(scale), options.softcap, options.is_causal, offset)
 
