@@ -11,6 +11,7 @@ from burn_wgpu.backends.wgpu.elementwise import method_for
 from burn_wgpu.backends.wgpu.fold_ops import FoldOps
 from burn_wgpu.backends.wgpu.grid_sample_ops import GridSampleOps
 from burn_wgpu.backends.wgpu.index_ops import IndexOps
+from burn_wgpu.backends.wgpu.math_ops import MathOps
 from burn_wgpu.backends.wgpu.matmul_ops import MatmulOps
 from burn_wgpu.backends.wgpu.movement_ops import MovementOps
 from burn_wgpu.backends.wgpu.norm_ops import NormOps
@@ -35,6 +36,7 @@ class WgpuBackend(  # type: ignore[misc]  # the mixins take this backend's own t
     FoldOps,
     GridSampleOps,
     IndexOps,
+    MathOps,
     MatmulOps,
     MovementOps,
     NormOps,

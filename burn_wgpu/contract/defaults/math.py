@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from burn_wgpu.contract.defaults.common import cast, widen
+from burn_wgpu.contract.defaults.common import cast, widen, zeros_like
 from burn_wgpu.contract.defaults.shape import slice_dim
 from burn_wgpu.contract.types import FloatPrim, IntPrim
 from burn_wgpu.std.dtype import BF16, F16, DType
@@ -71,9 +71,17 @@ def right_shift(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def float_powi(b: Any, lhs: FloatPrim, rhs: IntPrim) -> FloatPrim:
-    """Through f32 for halves, which would round an exponent of four digits and lose whether it is odd."""
+    """|lhs| to the rhs, with the sign of lhs where rhs is odd.
+
+    Halves go through f32. Whether the exponent is odd is asked of the integer: a large one as a float is even.
+    """
     wide = widen(b, lhs)
-    return cast(b, b.float_powf(wide, b.int_into_float(rhs, wide.dtype)), lhs.dtype)
+    kind = lhs.device.settings.bool_dtype
+    power = b.float_powf(b.float_abs(wide), b.int_into_float(rhs, wide.dtype))
+    odd = b.int_not_equal_elem(b.bitwise_and_scalar(rhs, 1), 0, kind)
+    # The angle of −0 is π, as of every number below 0.
+    below = b.float_greater_elem(b.float_atan2(zeros_like(b, wide), wide), 1.0, kind)
+    return cast(b, b.float_mask_where(power, b.bool_and(odd, below), b.float_neg(power)), lhs.dtype)
 
 
 def float_powi_scalar(b: Any, tensor: FloatPrim, scalar: int) -> FloatPrim:

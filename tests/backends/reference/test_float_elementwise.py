@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from burn_wgpu.std.dtype import BF16, BOOL, BOOL_U8, BOOL_U32, F16, F32, F64, I32, INTS
+from burn_wgpu.std.dtype import BF16, BOOL, BOOL_U8, BOOL_U32, F16, F32, F64, I32, I64, INTS
 from tests.backends.reference.tools import BOTH, INF, NAN, B, bools, floats, ints, near, read, same
 
 WIDE = np.concatenate(
@@ -121,6 +121,23 @@ def test_powers(name, b, base, exponent, result):
     if float(exponent).is_integer():
         near(b.float_powi(floats([base], F64), ints([int(exponent)])), [result], 1e-15)
         near(b.float_powi_scalar(floats([base], F64), int(exponent)), [result], 1e-15)
+
+
+@pytest.mark.parametrize("kind", [F16, F32, F64], ids=str)
+def test_a_large_exponent_keeps_whether_it_is_odd(kind):
+    """Beyond 2^24, or 2^53 in f64, a float is even."""
+    bases = [-1.0, -0.0, 0.0, -INF, -2.0, 1.0, NAN]
+    for n in ((1 << 24) + 1, (1 << 53) + 1, 3):
+        for _, b in BOTH:
+            for sign, wanted in ((1, [-1, -0.0, 0, -INF, -INF, 1]), (-1, [-1, -INF, INF, -0.0, -0.0, 1])):
+                if n == 3:
+                    wanted = [*wanted[:4], -(2.0 ** (3 * sign)), 1]
+                found = read(b.float_powi(floats(bases, kind), ints([sign * n], I64)))
+                np.testing.assert_array_equal(found, [*wanted, NAN])
+                np.testing.assert_array_equal(np.signbit(found[:-1]), np.signbit(wanted))
+            even = read(b.float_powi(floats(bases, kind), ints([2 * (n // 2)], I64)))
+            assert not np.signbit(even[:-1]).any()
+            assert read(b.float_powi(floats(bases, kind), ints([0], I64))).tolist() == [1.0] * len(bases)
 
 
 def test_clamp_keeps_nan():

@@ -1,0 +1,23 @@
+// out[.., i, ..] = lhs[i + 1] · rhs[i + 2] − lhs[i + 2] · rhs[i + 1] along an axis of size 3, indices modulo 3.
+//
+// places(e) gives where the line of element e starts in lhs and in rhs, and its i. An invocation owns a chunk of four
+// elements of out, which is row-major; the last may reach into the padding.
+//
+//! needs WORKGROUP, places
+
+fn product(e: u32) -> f32 {
+    let p = places(min(e, params.count - 1u));
+    let j = select(p.z + 1u, 0u, p.z == 2u);
+    let k = 3u - p.z - j;
+    let first = load_lhs(p.x + j * params.lhs_step) * load_rhs(p.y + k * params.rhs_step);
+    return first - load_lhs(p.x + k * params.lhs_step) * load_rhs(p.y + j * params.rhs_step);
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let c = (group.x + group.y * params.groups_x) * WORKGROUP + local;
+    if (4u * c < params.count) {
+        let e = 4u * c;
+        store4_out(c, array<f32, 4>(product(e), product(e + 1u), product(e + 2u), product(e + 3u)));
+    }
+}
