@@ -226,6 +226,16 @@ def test_nms_keeps_the_best_of_overlapping_boxes():
     same(extension.nms(B, boxes, scores, NmsOptions(0.5, 2.0)), np.zeros(0, int))
 
 
+def test_nms_removes_nothing_because_of_a_box_that_is_no_box():
+    """An overlap with NaN or infinities is not above any threshold."""
+    nan, inf = np.nan, np.inf
+    boxes = floats([[nan, 0, 10, 10], [0, 0, 10, 10], [-inf, -inf, inf, inf], [20, 20, 30, 30], [0, 0, 10, 9]])
+    scores = floats([0.9, 0.8, 0.95, 0.7, nan])
+    same(extension.nms(B, boxes, scores, NmsOptions()), [2, 0, 1, 3])
+    with pytest.raises(ArgumentError, match="max_output_boxes is -1"):
+        NmsOptions(max_output_boxes=-1)
+
+
 # ---------------------------------------------------------------------------------------------------- replacement
 
 

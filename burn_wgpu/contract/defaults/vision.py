@@ -59,6 +59,10 @@ class NmsOptions:
     def __post_init__(self) -> None:
         if not 0 <= self.iou_threshold <= 1:
             raise ArgumentError(f"nms options: iou_threshold is {self.iou_threshold}; it must lie in [0, 1]")
+        if self.max_output_boxes < 0:
+            raise ArgumentError(
+                f"nms options: max_output_boxes is {self.max_output_boxes}; it must not be negative, and 0 keeps all"
+            )
 
 
 # ------------------------------------------------------------------------------------------------------ components
@@ -178,6 +182,11 @@ def _bordered(values: np.ndarray, pads: list[tuple[int, int]], border: PadMode |
 
 def nms(b: Any, boxes: FloatPrim, scores: FloatPrim, options: NmsOptions) -> IntPrim:
     corners = b.float_into_data(boxes).numpy().astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        return _ints(b, _best_boxes(b, corners, scores, options), boxes, boxes.device.settings.int_dtype)
+
+
+def _best_boxes(b: Any, corners: np.ndarray, scores: FloatPrim, options: NmsOptions) -> np.ndarray:
     score = b.float_into_data(scores).numpy().astype(np.float64)
     left = np.flatnonzero(score >= options.score_threshold)
     left = left[np.argsort(-score[left], kind="stable")]
@@ -190,8 +199,9 @@ def nms(b: Any, boxes: FloatPrim, scores: FloatPrim, options: NmsOptions) -> Int
         high = np.minimum(corners[left, 2:], corners[best, 2:])
         overlap = np.prod(np.maximum(high - low, 0), 1)
         union = areas[left] + areas[best] - overlap
-        left = left[overlap <= options.iou_threshold * union]
-    return _ints(b, np.array(kept, np.int64), boxes, boxes.device.settings.int_dtype)
+        # An overlap that is no number (a box with NaN or infinities) is not above the threshold.
+        left = left[~(overlap > options.iou_threshold * union)]
+    return np.array(kept, np.int64)
 
 
 def _ints(b: Any, values: np.ndarray, like: TensorPrim, out_dtype: DType) -> IntPrim:
