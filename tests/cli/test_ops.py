@@ -42,7 +42,7 @@ def test_words_of_a_few_functions() -> None:
     assert ALL_FEATURES["conv2d"]["f64"] == "through f32" and ALL_FEATURES["float_sort"]["f64"] == "native"
     assert ALL_FEATURES["float_reshape"] == dict.fromkeys(("f64", "f32", "f16", "bf16"), "native")
     assert ALL_FEATURES["int_add"]["i8"] == "emulated" and ALL_FEATURES["int_add"]["i64"] == "native"
-    assert ALL_FEATURES["float_powi"]["f32"] == "default"
+    assert ALL_FEATURES["float_powi_scalar"]["f32"] == "default"
     assert ALL_FEATURES["bool_and"] == {"bool(u8)": "native", "bool(u32)": "native"}
     reference = gather()["backends"]["reference"]
     assert reference["float_add"]["f64"] == "native" and reference["int_add"]["i8"] == "native"

@@ -138,7 +138,9 @@ def _general(declared: Elementwise) -> Callable[..., Any]:
         if scalars == (0,) and declared.wgsl in ("int_div", "int_remainder"):
             raise DivisionByZero(f"{name}: the divisor is 0; an integer cannot be divided by it")
         device = main.device
-        packed = pack_scalars(scalars, kind_of(declared, main.dtype).value) if m else b""
+        dtype = main.dtype
+        kind = KINDS[dtype] if dtype is not F64 else kind_of(declared, dtype)  # a call less for the others
+        packed = pack_scalars(scalars, kind.value) if m else b""
         key = _key(name, tensors, main.dtype, out_dtype, to_bool, declared.mask)
         task = device.plans.get(key)
         if task is None:
