@@ -29,7 +29,6 @@ _CAT = "one launch an operand: each has its own layout"
 _ASSIGN = "the tensor is copied, then the region is written: two layouts"
 _MEMBERS = "two members on one device, each gets its own; a cat launches once an operand"
 _SELECTED = "argwhere's three, and one that reads"
-_ORDER = "the positions are sorted, then the values are fetched by them"
 # function: (launches now, least that its algorithm needs, why it takes more, or why it needs more than one)
 MORE: dict[str, tuple[int, int, str]] = {
     **{f"{kind}_cat": (2, 1, _CAT) for kind in KINDS},
@@ -38,11 +37,6 @@ MORE: dict[str, tuple[int, int, str]] = {
     **{f"{kind}_all_to_all": (4, 2, _MEMBERS) for kind in KINDS},
     **{f"{kind}_reduce_scatter": (2, 2, "a sum for each of two members") for kind in ("float", "int")},
     **{f"{kind}_mask_select": (4, 3, _SELECTED) for kind in KINDS},
-    **{
-        f"{kind}_{name}": (2, 1, _ORDER)
-        for kind in ("float", "int")
-        for name in ("sort", "sort_with_indices", "topk", "topk_with_indices")
-    },
     "bool_argwhere": (3, 3, "counts of blocks, their running sum, and the places: each needs all of the one before"),
     "batch_norm_train": (2, 2, "the statistics of a channel are over the whole batch"),
     "batch_norm_train_backward": (3, 2, "partial sums of each channel, their totals, and the gradient of x"),
