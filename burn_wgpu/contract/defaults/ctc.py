@@ -54,7 +54,8 @@ def ctc_loss_backward(
     labels = _extended(b, targets, target_lengths, blank)
     count = labels.shape[1]
     places = _at_labels(b, wide, labels)
-    alpha_steps = _recursion(b, places, _may_skip(b, labels, blank), input_lengths)
+    skip = _may_skip(b, labels, blank)
+    alpha_steps = _recursion(b, places, skip, input_lengths)
     alpha = _stacked(b, alpha_steps[1:])
     loss = b.float_reshape(b.float_neg(_total(b, alpha_steps[-1], target_lengths)), (1, batch, 1))
 
@@ -67,8 +68,12 @@ def ctc_loss_backward(
     def mirrored(values: FloatPrim) -> FloatPrim:
         return b.float_gather(2, b.float_gather(0, values, step_index), place_index)
 
-    back_labels = b.int_gather(1, labels, flip_place)
-    beta_steps = _recursion(b, mirrored(places), _may_skip(b, back_labels, blank), input_lengths)
+    # A step over a place is the same in both directions: that from p to p + 2 is p + 2's. Labels alone would not tell
+    # when one of the targets is the blank.
+    head = min(count, 2)
+    none = b.bool_zeros((batch, head), wide.device, kind)
+    ahead = b.bool_cat([b.bool_slice(skip, [Slice.full(), Slice(2, None)]), none], 1) if count > head else none
+    beta_steps = _recursion(b, mirrored(places), b.bool_gather(1, ahead, flip_place), input_lengths)
     beta = mirrored(_stacked(b, beta_steps[1:]))
 
     # −inf stands on both sides where a place is unreachable: there the share is 0, not −inf + inf.

@@ -117,3 +117,24 @@ def test_a_length_out_of_range_is_an_error(b, steps, length):
     arguments = floats(np.zeros((5, 1, 3)), F64), ints(np.array([[1, 2, 1]]))
     with pytest.raises(IndexOutOfRange):
         b.ctc_loss(*arguments, ints(np.array([steps])), ints(np.array([length])), 0)
+
+
+@both
+@pytest.mark.parametrize("blank", [0, 2])
+def test_the_gradient_of_targets_with_blanks_is_the_slope_of_the_loss(b, blank):
+    """The recursion allows a blank as a label: no step leads over it, and none from over it, in either direction."""
+    logits, steps, lengths = RNG.normal(size=(9, 5, 4)), ints([9, 9, 9, 8, 9]), ints([4, 4, 4, 3, 2])
+    one, two = (c for c in range(4) if c not in (blank, 3))
+    rows = [[one, blank, two, 3], [blank, one, one, two], [one, two, blank, blank], [one, two, blank, 3], [blank] * 4]
+    targets, weight = ints(rows), RNG.normal(size=5)
+
+    def loss(x):
+        return (read(b.ctc_loss(floats(log_softmax(x), F64), targets, steps, lengths, blank)) * weight).sum()
+
+    assert np.isfinite(loss(logits))
+    given = floats(log_softmax(logits), F64), targets, steps, lengths
+    grad = read(b.ctc_loss_backward(*given, floats(weight, F64), blank))
+    for _ in range(4):
+        way, step = RNG.normal(size=logits.shape), 1e-5
+        slope = (loss(logits + step * way) - loss(logits - step * way)) / (2 * step)
+        assert abs((grad * way).sum() - slope) < 1e-7 * np.abs(grad * way).sum()

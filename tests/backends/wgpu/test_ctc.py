@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from burn_wgpu.backends.wgpu.tensor import WgpuDevice
+from burn_wgpu.contract.defaults import ctc as defaults
 from burn_wgpu.kernel.ctc import Samples, variants
 from burn_wgpu.shader.capability import Capability
 from burn_wgpu.shader.launch import check
@@ -134,6 +135,20 @@ def test_an_unreachable_target_is_infinite_and_has_no_gradient(device: WgpuDevic
     loss, grad = (down(t) for t in loss_and_gradient(B, on(device, given, dt.F32), 0))
     assert np.isinf(loss).tolist() == [True, False]
     assert (grad[:, 0] == 0).all() and np.isfinite(grad).all() and (grad[:, 1] != 0).any()
+
+
+def test_a_blank_among_the_labels(device: WgpuDevice) -> None:
+    """No step leads over it; the kernels and the composition count the same alignments."""
+    given = drawn((16, 3, 5, 4), 1)
+    targets = given[1].copy()
+    targets[:, ::3] = 1
+    tensors = (given[0], targets, np.array([16, 16, 15]), np.array([5, 4, 3]), given[4])
+    want = exact(tensors, dt.F32, 1)
+    assert np.isfinite(down(want[0])).all()
+    there = on(device, tensors, dt.F32)
+    agrees(loss_and_gradient(B, there, 1), want, dt.F32, 16)
+    composed = defaults.ctc_loss(B, *there[:4], 1), defaults.ctc_loss_backward(B, *there, 1)
+    agrees(composed, want, dt.F32, 16)
 
 
 def test_probabilities_of_zero(device: WgpuDevice) -> None:
