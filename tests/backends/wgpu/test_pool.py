@@ -11,6 +11,7 @@ import pytest
 from burn_wgpu.backends.wgpu.tensor import WgpuDevice
 from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.errors import BurnError
+from tests.backends.reference.tools import DEFAULTS
 from tests.backends.wgpu.oracle import REF, REF_DEVICE, B, up
 
 pytestmark = pytest.mark.gpu
@@ -51,6 +52,42 @@ def everything(b: Any, x: Any, dev: Any, rank: int, k: int, s: int, p: int, d: i
     return [down(t, b) for t in (mean, mean_grad, top, again, places, top_grad)]
 
 
+@pytest.mark.parametrize(
+    ("space", "sizes", "ceil", "kind"),
+    [
+        ((80, 75), ((70, 65), (3, 2), (9, 20), (1, 1)), True, dt.F32),
+        ((80, 75), ((70, 65), (3, 2), (9, 20), (1, 1)), False, dt.F16),
+        ((40, 300), ((30, 280), (1, 5), (15, 0), (1, 1)), False, dt.BF16),
+        ((90, 150), ((60, 71), (9, 7), (40, 3), (2, 2)), True, dt.F32),
+        ((17, 18, 20), ((16, 17, 18), (1, 2, 1), (8, 2, 3), (1, 1, 1)), False, dt.F32),
+        ((3, 4, 2400), ((1, 3, 2300), (1, 1, 30), (0, 1, 7), (1, 1, 1)), True, dt.F32),
+    ],
+    ids=str,
+)
+def test_windows_too_large_for_an_invocation(
+    space: Any, sizes: Any, ceil: bool, kind: dt.DType, device: WgpuDevice
+) -> None:
+    """Pooled one axis after the other: sums as exact as at once, ties and NaN at the same places."""
+    rank = len(space)
+    x = np.random.default_rng(1).integers(-3, 4, size=(1, 2, *space)).astype(np.float32)
+    x[0, 1].flat[[7, 5, -3]] = NAN
+    x[0, 0].flat[: x[0, 0].size // 2] = -INF
+    results = []
+    for b, dev in ((B, device), (REF, REF_DEVICE)):
+        t, finite = up(x, kind, dev), up(np.nan_to_num(x, neginf=-3.0), kind, dev)
+        mean = getattr(b, f"avg_pool{rank}d")(finite, *sizes, ceil, ceil)
+        grad = up(np.arange(np.prod(mean.shape)).reshape(mean.shape) % 7 - 3, kind, dev)
+        top, places = getattr(b, f"max_pool{rank}d_with_indices")(t, *sizes, ceil, dt.I64)
+        assert places.dtype is dt.I64
+        exact = (top, places, getattr(b, f"max_pool{rank}d")(t, *sizes, ceil))
+        close = (mean, getattr(b, f"avg_pool{rank}d_backward")(finite, grad, *sizes, ceil, ceil))
+        results.append([[down(t, b) for t in part] for part in (exact, close)])
+    for ours, theirs in zip(results[0][0], results[1][0], strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    for ours, theirs in zip(results[0][1], results[1][1], strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=STEP[kind], atol=STEP[kind] * np.abs(theirs).max())
+
+
 @pytest.mark.parametrize("rank", [1, 2, 3])
 def test_every_window_agrees_with_the_reference(rank: int, device: WgpuDevice) -> None:
     shape = (2, 3, *(7, 6, 5)[:rank])
@@ -72,6 +109,35 @@ def test_every_window_agrees_with_the_reference(rank: int, device: WgpuDevice) -
         for name, a, b in zip(("avg", "avg grad", "max", "max", "indices", "max grad"), got, want, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6, err_msg=f"{name} {k} {s} {p} {d} {ceil} {inside}")
     assert answered > 80
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_a_window_without_an_element_has_no_gradient_to_give(rank: int, device: WgpuDevice) -> None:
+    """Padding as wide as a window, or an axis that falls between its taps: -inf, and the index of the next element.
+
+    A window whose only elements are -inf does have one, and it gets the gradient.
+    """
+    x = np.random.default_rng(0).normal(size=(2, 3, *(3, 4, 2)[:rank])).astype(np.float32)
+    x[0, 1] = -INF
+    empty = 0
+    for k, s, p, d, ceil in itertools.product((1, 2, 3), (1, 2, 4), (1, 2, 3, 5), (1, 4), (False, True)):
+        found = []
+        for b, dev in ((B, device), (REF, REF_DEVICE), (DEFAULTS, REF_DEVICE)):
+            found.append(everything(b, up(x, dt.F32, dev), dev, rank, k, s, p, d, ceil, True))
+        if isinstance(found[1], str):
+            assert found[0].partition(":")[2] == found[1].partition(":")[2]  # one axis may be told as one of two
+            continue
+        for got in found[:1] + found[2:]:
+            for a, b in zip(got, found[1], strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6, err_msg=f"{k} {s} {p} {d} {ceil}")
+        top, places, grad = found[0][2], found[0][4], found[0][5]
+        given = np.arange(top.size).reshape(top.shape) % 7 - 3
+        alone = np.isneginf(top)
+        alone[0, 1] = alone[0, 0]  # its elements are -inf
+        assert ((places >= 0) & (places < x[0, 0].size)).all()
+        np.testing.assert_allclose(grad.sum(), given[~alone].sum(), atol=1e-4)
+        empty += int(alone.sum())
+    assert empty > 100
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3])
