@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -90,7 +90,9 @@ class TensorData:
         An int dtype takes the part of the distribution that it can hold; a bool one takes the default (half of them
         true) and Bernoulli's. Raises DTypeError for a quantized dtype and for bools of another distribution.
         """
-        target, drawn = _plain("random", kind), distribution or Distribution()
+        target, drawn = _plain("random", kind), Distribution() if distribution is None else distribution
+        if not isinstance(drawn, Distribution):
+            raise DTypeError(f"random: the distribution is {drawn!r}; it must be a Distribution")
         source = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(rng)
         values = _draw(source, _sizes("random", shape), drawn, target)
         return TensorData(store_array(values, target), target)
@@ -248,8 +250,11 @@ def _plain(name: str, kind: object) -> DType:
     return found
 
 
-def _sizes(name: str, shape: Sequence[int]) -> tuple[int, ...]:
-    sizes = tuple(operator.index(n) for n in shape)
+def _sizes(name: str, shape: Sequence[int] | int) -> tuple[int, ...]:
+    try:
+        sizes = tuple(operator.index(n) for n in (shape if isinstance(shape, Iterable) else (shape,)))
+    except TypeError:
+        raise DTypeError(f"{name}: the shape is {shape!r}; it must be made of ints") from None
     if any(n < 0 for n in sizes):
         raise ShapeError(f"{name}: shape {list(sizes)} has a negative size; sizes must not be negative")
     return sizes

@@ -95,6 +95,10 @@ def matmul_output(lhs: Sequence[int], rhs: Sequence[int]) -> Shape:
 
 
 def _axis(name: str, shape: Sequence[int], dim: int) -> int:
+    try:
+        dim = operator.index(dim)
+    except TypeError:
+        raise DTypeError(f"{name}: the axis is of type {type(dim).__name__}; it must be an int") from None
     if not -len(shape) <= dim < len(shape):
         raise ShapeError(f"{name}: axis {dim} is outside shape {list(shape)} of rank {len(shape)}")
     return dim % len(shape)

@@ -107,6 +107,7 @@ def softplus(tensor: Tensor, beta: float = 1.0) -> Tensor:
 def softplus_with_threshold(tensor: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """log(1 + e^(βx)) / β; x itself where βx exceeds the threshold, which is lowered to where eˣ is finite."""
     check.kind("softplus", tensor, "the tensor", "float")
+    beta, threshold = check.number("softplus", beta, "beta"), check.number("softplus", threshold, "threshold")
     if beta == 0:
         raise ArgumentError("softplus: beta is 0; it must not be 0")
     dtype = tensor.dtype
@@ -158,6 +159,7 @@ def elu(tensor: Tensor, alpha: float = 1.0) -> Tensor:
 def celu(tensor: Tensor, alpha: float = 1.0) -> Tensor:
     """x, or alpha · (e^(x/alpha) − 1) for x ≤ 0."""
     check.kind("celu", tensor, "the tensor", "float")
+    alpha = check.number("celu", alpha, "alpha")
     if alpha == 0:
         raise ArgumentError("celu: alpha is 0; it must not be 0")
     return (_expm1(tensor.clamp_max(0.0) / alpha) * alpha).mask_where(tensor.greater(0.0), tensor)
@@ -209,6 +211,7 @@ def soft_shrink(tensor: Tensor, lambda_: float = 0.5) -> Tensor:
 def shrink(tensor: Tensor, lambda_: float = 0.5, bias: float = 0.0) -> Tensor:
     """x − sign(x) · bias, or 0 where |x| ≤ lambda_."""
     check.kind("shrink", tensor, "the tensor", "float")
+    lambda_, bias = check.number("shrink", lambda_, "lambda_"), check.number("shrink", bias, "bias")
     moved = tensor - tensor.sign() * bias if bias else tensor
     return moved.mask_fill(tensor.abs().lower_equal(lambda_), 0.0)
 

@@ -270,8 +270,8 @@ class Base:
             raise ArgumentError(f"repeat_dim: times is {times}; it must not be negative")
         if times == 1:
             return self
+        shape = check.shape("repeat_dim", (*self.shape[:axis], self.shape[axis] * times, *self.shape[axis + 1 :]))
         if times == 0:
-            shape = (*self.shape[:axis], 0, *self.shape[axis + 1 :])
             return wrap(self._ops.empty(shape, self._ops.handle, self.dtype), self._ops)
         return wrap(self._ops.repeat_dim(self.primitive, axis, times), self._ops)
 
@@ -334,7 +334,7 @@ class Base:
 
     def split(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> list[Tensor]:
         """Pieces of split_size along an axis, the last one may be smaller; a list gives every piece's size."""
-        if isinstance(split_size, Iterable):
+        if check.listed(split_size):
             return _pieces("split", self, split_size, dim)
         split_size = check.integer("split", split_size, "split_size")
         axis = check.dim("split", dim, self.rank)
@@ -611,7 +611,7 @@ def cat(tensors: Iterable[Tensor | np.ndarray], dim: int = 0) -> Tensor:
 
 
 def _tensors(name: str, values: Iterable[object]) -> list[Tensor]:
-    if not isinstance(values, Iterable):
+    if not check.listed(values):
         raise DTypeError(f"{name}: the tensors are of type {type(values).__name__}; they must be a list of tensors")
     found: list[Any] = list(values)
     check.not_empty(name, found)
@@ -696,7 +696,7 @@ def numpy_way(name: str, dim: Any, keepdim: bool, axis: Any, keepdims: bool | No
     return (dim if axis is None else axis), (keepdim if keepdims is None else keepdims)
 
 
-def _pieces(name: str, tensor: Tensor, sizes: Sequence[int], dim: int) -> list[Tensor]:
+def _pieces(name: str, tensor: Tensor, sizes: Iterable[int], dim: int) -> list[Tensor]:
     axis = check.dim(name, dim, tensor.rank)
     wanted = check.integers(name, (sizes,), "sizes")
     if sum(wanted) != tensor.shape[axis] or any(n < 0 for n in wanted):

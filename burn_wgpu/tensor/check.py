@@ -6,11 +6,12 @@ contract and the backends, these things hold and are only asserted.
 
 from __future__ import annotations
 
+import dataclasses
 import numbers
 import operator
 from collections.abc import Iterable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -28,6 +29,8 @@ from burn_wgpu.std.layout import MAX_RANK, Shape
 if TYPE_CHECKING:
     from burn_wgpu.std.data import TensorData
     from burn_wgpu.tensor.api import Tensor
+
+T = TypeVar("T")
 
 _compatible: dict[tuple[Shape, Shape], Shape] = {}
 _KEPT = 4096
@@ -156,11 +159,15 @@ def dim(name: str, value: int, rank: int, what: str = "dim") -> int:
     return index + rank if index < 0 else index
 
 
+def listed(value: object) -> TypeGuard[Iterable[Any]]:
+    """Something to go through: a NumPy array of rank 0 only looks like it."""
+    return isinstance(value, Iterable) and getattr(value, "ndim", 1) != 0
+
+
 def dims(name: str, values: int | Iterable[int], rank: int, what: str = "dim") -> tuple[int, ...]:
     """Unique axes."""
-    if not isinstance(values, Iterable):
-        values = (values,)
-    found = tuple(dim(name, v, rank, what) for v in values)
+    each: Iterable[Any] = values if listed(values) else (values,)
+    found = tuple(dim(name, v, rank, what) for v in each)
     if len(set(found)) != len(found):
         raise ShapeError(f"{name}: axes {list(found)} name one axis twice; each may occur once")
     return found
@@ -208,6 +215,8 @@ def shape(name: str, value: Any) -> Shape:
     found = integers(name, (value,))
     if any(n < 0 for n in found):
         raise ShapeError(f"{name}: shape {list(found)} has a negative size")
+    if prod(n for n in found if n) >= 1 << 62:
+        raise ShapeError(f"{name}: shape {list(found)} has 2^62 elements or more, beside its empty axes; no tensor has")
     if len(found) > MAX_RANK:
         raise ShapeError(f"{name}: shape {list(found)} has rank {len(found)}; ranks go up to {MAX_RANK}")
     return found
@@ -434,6 +443,16 @@ def options(name: str, value: object, *fields: str) -> None:
         raise DTypeError(
             f"{name}: the options are {_shown(value)}; they must be one of the records of burn_wgpu.contract.options"
         )
+
+
+def chosen(name: str, value: Any, default: T) -> T:
+    """The options, which are a record with the fields of the default one, or the default where none are given."""
+    if value is None:
+        return default
+    fields = dataclasses.fields(default)  # type: ignore[arg-type]
+    if not all(hasattr(value, field.name) for field in fields):
+        raise DTypeError(f"{name}: the options are {_shown(value)}; they must be {type(default).__name__}")
+    return value  # type: ignore[no-any-return]
 
 
 def spatial(name: str, n: int, **fields: tuple[Any, ...]) -> None:

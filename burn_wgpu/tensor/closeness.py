@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from burn_wgpu.std.data import TensorData
 from burn_wgpu.std.dtype import F32, DType
-from burn_wgpu.std.errors import ArgumentError, ShapeError
+from burn_wgpu.std.errors import ArgumentError, DTypeError, ShapeError
 from burn_wgpu.std.text import element
 from burn_wgpu.tensor.info import finfo
 
 if TYPE_CHECKING:
     from burn_wgpu.tensor.api import Tensor
+
+Comparable: TypeAlias = "TensorData | Tensor | np.ndarray[Any, Any] | Sequence[Any] | float"
 
 _SHOWN = 5
 
@@ -64,8 +67,11 @@ class Tolerance:
         return bool(_close(np.asarray(x, np.float64), np.asarray(y, np.float64), self))
 
 
-def assert_eq(left: TensorData | Tensor, right: TensorData | Tensor, strict: bool = True) -> None:
-    """Raises AssertionError unless shapes and values are equal, and with `strict` the dtypes. NaN equals nothing."""
+def assert_eq(left: Comparable, right: Comparable, strict: bool = True) -> None:
+    """Raises AssertionError unless shapes and values are equal, and with `strict` the dtypes. NaN equals nothing.
+
+    Either side may be host data, a tensor, or anything that NumPy takes as an array; so for the other assertions.
+    """
     a, b = _data(left), _data(right)
     if strict and a.dtype is not b.dtype:
         raise AssertionError(f"assert_eq: the dtypes are {a.dtype} and {b.dtype}")
@@ -74,22 +80,26 @@ def assert_eq(left: TensorData | Tensor, right: TensorData | Tensor, strict: boo
     _report("assert_eq", a.dtype, x, y, x == y)
 
 
-def assert_approx_eq(left: TensorData | Tensor, right: TensorData | Tensor, tolerance: Tolerance | None = None) -> None:
+def assert_approx_eq(left: Comparable, right: Comparable, tolerance: Tolerance | None = None) -> None:
     """Raises AssertionError unless shapes are equal and values close; NaN is close to NaN."""
+    if tolerance is not None and not isinstance(tolerance, Tolerance):
+        raise DTypeError(
+            f"assert_approx_eq: the tolerance is {tolerance!r}; it must be a Tolerance, such as Tolerance(1e-3, 1e-5)"
+        )
     a, b = _data(left), _data(right)
     _same_shape("assert_approx_eq", a, b)
     x, y = a.numpy().astype(np.float64), b.numpy().astype(np.float64)
     _report("assert_approx_eq", a.dtype, a.numpy(), b.numpy(), _close(x, y, tolerance or Tolerance()))
 
 
-def assert_within_range(data: TensorData | Tensor, low: float, high: float) -> None:
+def assert_within_range(data: Comparable, low: float, high: float) -> None:
     """Raises AssertionError unless every element lies in [low, high), in the total order: −0 < 0, inf < NaN."""
     found = _data(data)
     x, a, b = _ordered(found.numpy(), low, high)
     _report_range("assert_within_range", found, (x >= a) & (x < b), f"[{low}, {high})")
 
 
-def assert_within_range_inclusive(data: TensorData | Tensor, low: float, high: float) -> None:
+def assert_within_range_inclusive(data: Comparable, low: float, high: float) -> None:
     """Raises AssertionError unless every element lies in [low, high], in the total order: −0 < 0, inf < NaN."""
     found = _data(data)
     x, a, b = _ordered(found.numpy(), low, high)
@@ -98,7 +108,11 @@ def assert_within_range_inclusive(data: TensorData | Tensor, low: float, high: f
 
 def assert_shape(tensor: Tensor, slots: tuple[int | None | EllipsisType, ...]) -> None:
     """Raises ShapeError unless the shape fits: an int is a size, None any size, one ... any number of axes."""
-    shape = tensor.shape
+    if not isinstance(slots, tuple | list) or not hasattr(tensor, "shape"):
+        raise DTypeError(
+            f"assert_shape: a {type(tensor).__name__} and a {type(slots).__name__}; a tensor and a tuple are needed"
+        )
+    shape, slots = tensor.shape, tuple(slots)
     if slots.count(...) > 1:
         raise ArgumentError(f"assert_shape: {_slots(slots)} has more than one '...'")
     at = slots.index(...) if ... in slots else len(slots)
@@ -122,8 +136,8 @@ def check_closeness(output: Tensor, reference: Tensor) -> str:
     return "\n".join(lines)
 
 
-def _data(value: TensorData | Tensor) -> TensorData:
-    return value if isinstance(value, TensorData) else value.to_data()
+def _data(value: Comparable) -> TensorData:
+    return value.to_data() if hasattr(value, "to_data") else TensorData.of(value)
 
 
 def _slots(slots: tuple[Any, ...]) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def all_reduce(tensors: Sequence[Tensor], op: ReduceOperation | str = ReduceOperation.SUM) -> list[Tensor]:
     """Every member gets the sum, or the mean, of all tensors; the mean of ints truncates."""
     _members("all_reduce", tensors, numeric=True)
-    return _call("all_reduce", tensors, ReduceOperation(op))
+    return _call("all_reduce", tensors, _operation("all_reduce", op))
 
 
 def reduce_scatter(
@@ -29,7 +29,7 @@ def reduce_scatter(
 ) -> list[Tensor]:
     """Member i gets chunk i, along an axis, of the sum or the mean; the axis has at least one element per member."""
     _members("reduce_scatter", tensors, numeric=True)
-    return _call("reduce_scatter", tensors, _split("reduce_scatter", tensors, dim), ReduceOperation(op))
+    return _call("reduce_scatter", tensors, _split("reduce_scatter", tensors, dim), _operation("reduce_scatter", op))
 
 
 def all_gather(tensors: Sequence[Tensor], dim: int) -> list[Tensor]:
@@ -47,6 +47,8 @@ def all_to_all(tensors: Sequence[Tensor], split_dim: int, concat_dim: int) -> li
 
 def broadcast(tensor: Tensor, devices: Sequence[Device]) -> list[Tensor]:
     """One copy for each device, in their order."""
+    check.tensor("broadcast", tensor, "the tensor")
+    devices = [Device(d) for d in devices]
     if not devices:
         raise ArgumentError("broadcast: the list of devices is empty; it needs at least one")
     _one_backend("broadcast", [tensor.device, *devices])
@@ -54,8 +56,19 @@ def broadcast(tensor: Tensor, devices: Sequence[Device]) -> list[Tensor]:
     return [wrap(p, d.ops(tensor.kind)) for p, d in zip(found, devices, strict=True)]
 
 
+def _operation(name: str, op: ReduceOperation | str) -> ReduceOperation:
+    try:
+        return ReduceOperation(op)
+    except ValueError:
+        raise ArgumentError(f"{name}: the operation is {op!r}; it must be 'sum' or 'mean'") from None
+
+
 def _members(name: str, tensors: Sequence[Tensor], numeric: bool = False) -> None:
+    if not isinstance(tensors, Sequence):
+        raise DTypeError(f"{name}: the tensors are of type {type(tensors).__name__}; they must be a list of tensors")
     check.not_empty(name, tensors)
+    for i, other in enumerate(tensors):
+        check.tensor(name, other, f"tensor {i}")
     first = tensors[0]
     if numeric:
         check.kind(name, first, "tensor 0", "float", "int")

@@ -203,7 +203,8 @@ def deform_conv2d(
     x [N, Ci, H, W], offset [N, 2·og·kh·kw, Ho, Wo] (pairs dy, dx), weight [Co, Ci/wg, kh, kw], mask
     [N, og·kh·kw, Ho, Wo], bias [Co] → [N, Co, Ho, Wo]; og and wg are the offset and weight groups.
     """
-    name, chosen = "deform_conv2d", options or DeformConvOptions()
+    name = "deform_conv2d"
+    chosen = check.chosen(name, options, DeformConvOptions())
     for what, t in (("x", x), ("offset", offset), ("weight", weight)):
         check.exact_rank(name, t, 4, what)
     check.together(name, x, offset=offset, weight=weight, mask=mask, bias=bias)
@@ -240,7 +241,8 @@ def unfold4d(x: Tensor, kernel_size: Sequence[int], options: UnfoldOptions | Non
     """The windows of x [N, C, H, W] as columns → [N, C·kh·kw, blocks]."""
     check.exact_rank("unfold4d", x, 4, "x")
     size = check.sizes("unfold4d", kernel_size, 2, "kernel_size")
-    return wrap(x._ops.backend.unfold4d(x.primitive, size, options or UnfoldOptions()), x._ops)
+    chosen = check.chosen("unfold4d", options, UnfoldOptions())
+    return wrap(x._ops.backend.unfold4d(x.primitive, size, chosen), x._ops)
 
 
 def fold4d(
@@ -250,7 +252,8 @@ def fold4d(
     check.exact_rank("fold4d", x, 3, "x")
     out = check.sizes("fold4d", output_size, 2, "output_size")
     kernel = check.sizes("fold4d", kernel_size, 2, "kernel_size")
-    return wrap(x._ops.backend.fold4d(x.primitive, out, kernel, options or UnfoldOptions()), x._ops)
+    chosen = check.chosen("fold4d", options, UnfoldOptions())
+    return wrap(x._ops.backend.fold4d(x.primitive, out, kernel, chosen), x._ops)
 
 
 # -------------------------------------------------------------------------------------------------- resampling
@@ -260,6 +263,7 @@ def interpolate(x: Tensor, options: InterpolateOptions) -> Tensor:
     """x [N, C, H, W] resampled to the options' output_size, or to ⌊size · scale_factor⌋ → [N, C, Ho, Wo]."""
     check.exact_rank("interpolate", x, 4, "x")
     check.space("interpolate", x)
+    check.options("interpolate", options, "output_size", "scale_factor", "mode")
     size = interpolate_output_size(x.shape[2:], options)
     return wrap(x._ops.backend.interpolate(x.primitive, size, options), x._ops)
 
@@ -281,7 +285,8 @@ def attention(
     mask (TRUE hides) and attn_bias broadcast to [N, H, Sq, Sk]. A query that sees nothing gives 0.
     """
     args = _attention_args("attention", query, key, value, mask, attn_bias)
-    return wrap(query._ops.backend.attention(*args, options or AttentionModuleOptions()), query._ops)
+    chosen = check.chosen("attention", options, AttentionModuleOptions())
+    return wrap(query._ops.backend.attention(*args, chosen), query._ops)
 
 
 def attention_fallback(
@@ -295,7 +300,8 @@ def attention_fallback(
     """`attention`, always composed of matmul and softmax."""
     args = _attention_args("attention_fallback", query, key, value, mask, attn_bias)
     backend = query._ops.backend
-    return wrap(attention_defaults.attention(backend, *args, options or AttentionModuleOptions()), query._ops)
+    chosen = check.chosen("attention_fallback", options, AttentionModuleOptions())
+    return wrap(attention_defaults.attention(backend, *args, chosen), query._ops)
 
 
 def ctc_loss(
@@ -354,7 +360,7 @@ def _channels(name: str, x: Tensor, weight: Tensor, groups: int) -> None:
 def _conv(
     name: str, x: Tensor, weight: Tensor, bias: Tensor | None, options: ConvOptions | None, spatial: int
 ) -> Tensor:
-    chosen = options or ConvOptions((1,) * spatial, (0,) * spatial)
+    chosen = check.chosen(name, options, ConvOptions((1,) * spatial, (0,) * spatial))
     check.exact_rank(name, x, spatial + 2, "x")
     check.exact_rank(name, weight, spatial + 2, "weight")
     check.together(name, x, weight=weight, bias=bias)
@@ -372,7 +378,7 @@ def _conv(
 def _conv_transpose(
     name: str, x: Tensor, weight: Tensor, bias: Tensor | None, options: ConvTransposeOptions | None, spatial: int
 ) -> Tensor:
-    chosen = options or ConvTransposeOptions((1,) * spatial, (0,) * spatial)
+    chosen = check.chosen(name, options, ConvTransposeOptions((1,) * spatial, (0,) * spatial))
     check.exact_rank(name, x, spatial + 2, "x")
     check.exact_rank(name, weight, spatial + 2, "weight")
     check.together(name, x, weight=weight, bias=bias)

@@ -48,7 +48,7 @@ class GridOptions:
 
 def meshgrid(tensors: Sequence[Tensor], options: GridOptions | None = None) -> list[Tensor]:
     """N tensors of rank 1 → N coordinate tensors of rank N."""
-    chosen = options or GridOptions()
+    chosen = check.chosen("meshgrid", options, GridOptions())
     check.not_empty("meshgrid", tensors)
     for i, t in enumerate(tensors):
         check.exact_rank("meshgrid", t, 1, f"tensor {i}")

@@ -8,7 +8,7 @@ Burn's functions do not wrap element indices: a negative one is out of range. `t
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import prod
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from burn_wgpu.tensor.api import Tensor
 
 SliceLike: TypeAlias = "Slice | slice | range | int | tuple[int, int] | tuple[int, int, int]"
-Indices: TypeAlias = "Tensor | Sequence[int] | np.ndarray[Any, Any]"
+Indices: TypeAlias = "Tensor | Sequence[int] | Sequence[Sequence[Any]] | np.ndarray[Any, Any]"
 Update: TypeAlias = "IndexingUpdateOp | str"
 Item: TypeAlias = "int | slice | Slice | EllipsisType | None | Sequence[Any] | np.ndarray[Any, Any] | Tensor"
 
@@ -185,7 +185,7 @@ def _slices(name: str, shape: Shape, value: Any) -> list[Slice]:
     elif isinstance(value, tuple) and value and all(_is_index(v) for v in value) and len(value) in (2, 3):
         # (1, 3) is one range, as Burn's 1..3; two indices are [1, 3].
         value = [value]
-    if not isinstance(value, Iterable):
+    if not check.listed(value):
         raise DTypeError(f"{name}: {value!r} is no slice; use ints, (start, end), range or Slice")
     found = [_slice(name, v) for v in value]
     if len(found) > len(shape):

@@ -13,6 +13,7 @@ from burn_wgpu.device import Device, DTypeLike
 from burn_wgpu.std.data import TensorData
 from burn_wgpu.std.dtype import BF16, DType
 from burn_wgpu.std.errors import ArgumentError, DTypeError
+from burn_wgpu.tensor import check
 from burn_wgpu.tensor.core import from_host, wrap
 from burn_wgpu.tensor.creation import DeviceLike, make, torch_data
 
@@ -136,6 +137,7 @@ def from_torch(value: torch.Tensor, device: DeviceLike = None, dtype: DTypeLike 
 
 def to_torch(tensor: Tensor) -> torch.Tensor:
     """A PyTorch CPU tensor of the same dtype with its own memory."""
+    check.tensor("to_torch", tensor, "the tensor")
     return tensor.to_torch()
 
 

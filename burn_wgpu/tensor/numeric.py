@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -86,9 +86,10 @@ class Numeric:
 
     def __round__(self: Tensor, ndigits: int | None = None) -> Tensor:
         """round(t) and round(t, 2): to even, a float tensor in any case; ints stay as they are."""
-        if self.kind == "int" and (ndigits is None or ndigits >= 0):
+        digits = 0 if ndigits is None else check.integer("round", ndigits, "ndigits")
+        if self.kind == "int" and digits >= 0:
             return self
-        return self.round() if ndigits is None else self.round_to(ndigits)
+        return self.round_to(digits) if digits else self.round()
 
     def __floor__(self: Tensor) -> Tensor:
         return self if self.kind == "int" else self.floor()
@@ -584,7 +585,7 @@ class Numeric:
         mode: a number, `PadMode`, "constant", "reflect" (pads below the axis' size) or "edge" (axis not empty).
         """
         pairs: list[tuple[int, int]]
-        values: Any = list(padding) if isinstance(padding, Iterable) else [padding]
+        values: Any = list(padding) if check.listed(padding) else [padding]
         if len(values) == 4 and all(hasattr(v, "__index__") for v in values):
             left, right, top, bottom = values
             values = [(top, bottom), (left, right)]

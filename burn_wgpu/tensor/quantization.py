@@ -54,6 +54,9 @@ class Quantization:
     def quantize(self: Tensor, scheme: QuantScheme, qparams: QParams) -> Tensor:
         """clamp(round(x / scale)) with ties to even; a global scale exactly for two-level schemes."""
         _float("quantize", self)
+        _scheme("quantize", scheme)
+        if not isinstance(qparams, QParams):
+            raise DTypeError(f"quantize: the parameters are of type {type(qparams).__name__}; they must be QParams")
         overall = qparams.global_scale
         if (overall is None) != (scheme.global_scale_dtype is None):
             have = "is missing" if overall is None else "is given"
@@ -69,6 +72,7 @@ class Quantization:
     def quantize_dynamic(self: Tensor, scheme: QuantScheme) -> Tensor:
         """`quantize` with scales from the range of the values."""
         _float("quantize_dynamic", self)
+        _scheme("quantize_dynamic", scheme)
         return wrap(self._ops.backend.quantize_dynamic(self.primitive, scheme), self.device.quantized_ops)
 
     def dequantize(self: Tensor, dtype: DTypeLike | None = None) -> Tensor:
@@ -94,6 +98,11 @@ def compute_q_params(scheme: QuantScheme, range: CalibrationRange) -> QParams:
     found = quant.compute_q_params(ops.backend, scheme, range.min.primitive, range.max.primitive)
     overall = None if found.global_scale is None else wrap(found.global_scale, ops)
     return QParams(wrap(found.scales, ops), overall)
+
+
+def _scheme(name: str, scheme: object) -> None:
+    if not isinstance(scheme, QuantScheme):
+        raise DTypeError(f"{name}: the scheme is of type {type(scheme).__name__}; it must be a QuantScheme")
 
 
 def _float(name: str, tensor: Tensor) -> None:

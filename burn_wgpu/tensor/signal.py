@@ -20,7 +20,7 @@ from burn_wgpu.std.errors import ArgumentError, DTypeError, ShapeError
 from burn_wgpu.tensor import check
 from burn_wgpu.tensor.base import cat, stack
 from burn_wgpu.tensor.core import wrap
-from burn_wgpu.tensor.creation import DeviceLike, make
+from burn_wgpu.tensor.creation import DeviceLike, as_device, make, room
 from burn_wgpu.tensor.functional import fold4d
 
 if TYPE_CHECKING:
@@ -31,7 +31,12 @@ _LARGEST_FACTOR = 256
 
 
 def rfft(signal: Tensor, dim: int = -1, n: int | None = None) -> tuple[Tensor, Tensor]:
-    """The transform of a real signal: (re, im) with n // 2 + 1 bins on dim. n truncates or zero-pads."""
+    """The transform of a real signal: (re, im) with n // 2 + 1 bins on dim. n truncates or zero-pads.
+
+    A quantized signal is dequantized.
+    """
+    check.tensor("rfft", signal, "the signal")
+    signal = signal.dequantize()
     axis = _axis("rfft", signal, dim)
     length = _length("rfft", signal.shape[axis] if n is None else n)
     if _smooth(length):
@@ -106,7 +111,8 @@ def _window(
     device: DeviceLike,
     dtype: DTypeLike | None,
 ) -> Tensor:
-    (n,) = check.shape(name, size)
+    (n,) = check.shape(name, (check.integer(name, size, "size"),))
+    room(name, (n,), as_device(device), F32)
     if n == 1:
         return make(name, np.ones(1), device, dtype)
     phase = 2 * np.pi * np.arange(n) / max(n if periodic else n - 1, 1)
@@ -158,7 +164,7 @@ def stft(signal: Tensor, window: Tensor | None = None, options: StftOptions | No
 
     frames = 1 + (L' − n_fft) // hop, where L' is L, or L + 2·(n_fft // 2) when centred. Without a window all weigh 1.
     """
-    chosen = options or StftOptions()
+    chosen = check.chosen("stft", options, StftOptions())
     check.exact_rank("stft", signal, 2, "the signal")
     weights = _weights("stft", signal, window, chosen)
     if chosen.center and chosen.n_fft > 1:
@@ -185,7 +191,7 @@ def istft(
 
     length crops or zero-pads the result.
     """
-    chosen = options or StftOptions()
+    chosen = check.chosen("istft", options, StftOptions())
     check.exact_rank("istft", matrix, 4, "the matrix")
     bins = chosen.n_fft // 2 + 1 if chosen.onesided else chosen.n_fft
     if matrix.shape[2:] != (bins, 2):
@@ -240,6 +246,7 @@ def _pair(name: str, re: Tensor, im: Tensor, dim: int) -> int:
 
 
 def _length(name: str, n: int) -> int:
+    n = check.integer(name, n, "n")
     if n < 1:
         raise ArgumentError(f"{name}: the length of the transform is {n}; it must be at least 1")
     return n
