@@ -1,4 +1,8 @@
-"""Pooling: one plan each, see kernel/pool.py. Windows too long for one invocation take the contract's default."""
+"""Pooling: one plan each, see kernel/pool.py.
+
+Windows with too many elements for one invocation are pooled one axis after the other, with the same result; where a
+single axis is too long, the contract's default takes over.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +12,32 @@ from typing import Any
 
 from burn_wgpu.backends.wgpu.run import run, run1
 from burn_wgpu.backends.wgpu.tensor import WgpuTensor
+from burn_wgpu.contract.defaults.common import cast, widen
+from burn_wgpu.contract.defaults.pool import held
 from burn_wgpu.contract.module_ops import ModuleOps
 from burn_wgpu.kernel.pool import Windows, pool_backward_plan, pool_plan
-from burn_wgpu.std.dtype import DType
+from burn_wgpu.std.dtype import I32, DType
+
+Sizes = tuple[int, ...]
 
 
-def _tuple(value: int | Sequence[int]) -> tuple[int, ...]:
+def _tuple(value: int | Sequence[int]) -> Sizes:
     return (value,) if isinstance(value, int) else tuple(value)
+
+
+def _by_axis(sizes: tuple[Sizes, Sizes, Sizes, Sizes]) -> list[tuple[Sizes, Sizes, Sizes, Sizes]]:
+    """Kernel, stride, padding, dilation of each axis alone, first axis first; [] when only one axis is pooled."""
+    rank = len(sizes[0])
+
+    def only(axis: int, row: Sizes, plain: int) -> Sizes:
+        return tuple(n if a == axis else plain for a, n in enumerate(row))
+
+    kernel, stride, padding, dilation = sizes
+    alone = [
+        (only(axis, kernel, 1), only(axis, stride, 1), only(axis, padding, 0), only(axis, dilation, 1))
+        for axis in range(rank)
+    ]
+    return alone if sum(k > 1 for k in sizes[0]) > 1 else []
 
 
 def _pool(operation: str, x: WgpuTensor, windows: Windows, maximum: bool) -> WgpuTensor:
@@ -47,9 +70,15 @@ def _avg_pool(rank: int) -> Any:
     ) -> WgpuTensor:  # fmt: skip
         sizes = (_tuple(kernel_size), _tuple(stride), _tuple(padding), _tuple(dilation))
         windows = Windows.fixed(x.shape[2:], *sizes, ceil_mode, count_include_pad, name)
-        if not windows.short:
+        if windows.short:
+            return _pool(name, x, windows, False)
+        axes = _by_axis(sizes)
+        if not axes:
             return default(self, x, kernel_size, stride, padding, dilation, count_include_pad, ceil_mode)  # type: ignore[no-any-return]
-        return _pool(name, x, windows, False)
+        total: Any = widen(self, x)
+        for alone in reversed(axes):  # a mean of means, as every row of a window counts as many elements
+            total = method(self, total, *alone, count_include_pad, ceil_mode)
+        return cast(self, total, x.dtype)  # type: ignore[no-any-return]
 
     return method
 
@@ -64,11 +93,19 @@ def _avg_pool_backward(rank: int) -> Any:
     ) -> WgpuTensor:  # fmt: skip
         sizes = (_tuple(kernel_size), _tuple(stride), _tuple(padding), _tuple(dilation))
         windows = Windows.fixed(x.shape[2:], *sizes, ceil_mode, count_include_pad, name)
-        if not windows.short_backward:
+        if windows.short_backward:
+            return _average_backward(name, x, output_grad, windows)
+        axes = _by_axis(sizes)
+        if not axes:
             return default(  # type: ignore[no-any-return]
                 self, x, output_grad, kernel_size, stride, padding, dilation, count_include_pad, ceil_mode
             )
-        return _average_backward(name, x, output_grad, windows)
+        grad: Any = widen(self, output_grad)
+        for axis, alone in enumerate(axes):
+            shape = (*x.shape[: 3 + axis], *grad.shape[3 + axis :])
+            like = self.float_empty(shape, x.device, grad.dtype)
+            grad = method(self, like, grad, *alone, count_include_pad, ceil_mode)
+        return cast(self, grad, x.dtype)  # type: ignore[no-any-return]
 
     return method
 
@@ -110,11 +147,24 @@ def _max_pool(rank: int) -> Any:
     ) -> WgpuTensor:
         sizes = (_tuple(kernel_size), _tuple(stride), _tuple(padding), _tuple(dilation))
         windows = Windows.fixed(x.shape[2:], *sizes, ceil_mode, True, name)
-        if not windows.short:
+        if windows.short:
+            return _pool(name, x, windows, True)
+        axes = _by_axis(sizes)
+        if not axes:
             return default(self, x, kernel_size, stride, padding, dilation, ceil_mode)  # type: ignore[no-any-return]
-        return _pool(name, x, windows, True)
+        for alone in reversed(axes):
+            x = method(self, x, *alone, ceil_mode)
+        return x
 
     return method
+
+
+def _looked_up(self: Any, places: WgpuTensor, found: WgpuTensor) -> WgpuTensor:
+    """The places that stand where `found` points to, in each plane."""
+    planes = places.shape[:2]
+    flat = self.int_reshape(places, (*planes, prod(places.shape[2:])))
+    taken = self.int_gather(2, flat, self.int_reshape(found, (*planes, prod(found.shape[2:]))))
+    return self.int_reshape(taken, found.shape)  # type: ignore[no-any-return]
 
 
 def _max_pool_with_indices(rank: int) -> Any:
@@ -128,7 +178,14 @@ def _max_pool_with_indices(rank: int) -> Any:
         sizes = (_tuple(kernel_size), _tuple(stride), _tuple(padding), _tuple(dilation))
         windows = Windows.fixed(x.shape[2:], *sizes, ceil_mode, True, name)
         if not windows.short:
-            return default(self, x, kernel_size, stride, padding, dilation, ceil_mode, out_dtype)  # type: ignore[no-any-return]
+            axes = _by_axis(sizes)
+            if not axes or not held(x.shape[2:], *sizes, ceil_mode, name).all():
+                return default(self, x, kernel_size, stride, padding, dilation, ceil_mode, out_dtype)  # type: ignore[no-any-return]
+            places: Any = None
+            for alone in reversed(axes):  # the first of the rows' first maxima is the window's
+                x, found = method(self, x, *alone, ceil_mode, I32)
+                places = found if places is None else _looked_up(self, places, found)
+            return x, self.int_cast(places, out_dtype)
         layout, dtype = x.layout, x.dtype
         out, indices = run(
             x.device,
