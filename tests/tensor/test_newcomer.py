@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import math
+import random
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
-from burn_wgpu import Device, Tensor, from_dlpack, from_torch
-from burn_wgpu.std.errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError
+from burn_wgpu import Device, Tensor, TensorData, assert_approx_eq, assert_eq, from_dlpack, from_torch, to_torch
+from burn_wgpu.std import shape as shapes
+from burn_wgpu.std.errors import ArgumentError, BurnError, DTypeError, IndexOutOfRange, ShapeError
+from burn_wgpu.tensor import activation, collective, signal
+from burn_wgpu.tensor.closeness import assert_shape, assert_within_range
+from burn_wgpu.tensor.functional import conv2d
 
 A = np.array([[1.5, -2.5, 3.0], [0.25, 4.0, -1.0]], np.float32)
 CUBE = np.arange(24, dtype=np.float32).reshape(2, 3, 4) ** 1.5
@@ -194,3 +200,84 @@ def test_nothing_has_no_maximum_on_any_device(device: Device, name: str) -> None
         with pytest.raises(ShapeError, match=f"^{name}_dims: "):
             getattr(t, f"{name}_dims")([0, 1])
     assert getattr(t, name)(0).shape[-1] == 0
+
+
+# ------------------------------------------------------------------------------------------- arguments of any type
+
+WRONG: list[tuple[Callable[[], object], type[Exception], str]] = [
+    (lambda: T.sum(np.array("a")), DTypeError, "sum: dim is "),
+    (lambda: Tensor.cat(np.array(1)), DTypeError, "cat: the tensors are of type ndarray"),
+    (lambda: T.slice(np.array(1.5)), DTypeError, "slice: array(1.5) is no slice"),
+    (lambda: activation.softplus_with_threshold(T, 1.0, None), DTypeError, "softplus: threshold is None"),  # type: ignore[arg-type]
+    (lambda: activation.celu(T, np.zeros(2)), DTypeError, "celu: alpha is array([0., 0.])"),  # type: ignore[arg-type]
+    (lambda: activation.soft_shrink(T, "a"), DTypeError, "shrink: lambda_ is 'a'"),  # type: ignore[arg-type]
+    (lambda: signal.hann_window([2, 3]), DTypeError, "hann_window: size is [2, 3]"),  # type: ignore[arg-type]
+    (lambda: signal.hann_window(2**70), ShapeError, "hann_window: shape [1180591620717411303424] has 2^62 elements"),
+    (lambda: signal.rfft(T, 0, 2.5), DTypeError, "rfft: n is 2.5"),  # type: ignore[arg-type]
+    (lambda: signal.stft(T, None, 16), DTypeError, "stft: the options are 16; they must be StftOptions"),  # type: ignore[arg-type]
+    (lambda: signal.istft(T, None, 5, [0]), DTypeError, "istft: the options are [0]; they must be StftOptions"),  # type: ignore[arg-type]
+    (lambda: conv2d(T, T, None, 3), DTypeError, "conv2d: the options are 3; they must be ConvOptions"),  # type: ignore[arg-type]
+    (lambda: collective.all_reduce(["a"]), DTypeError, "all_reduce: tensor 0 is of type str"),  # type: ignore[list-item]
+    (lambda: collective.all_reduce([T], "max"), ArgumentError, "all_reduce: the operation is 'max'"),
+    (lambda: collective.broadcast(A, []), DTypeError, "broadcast: the tensor is of type ndarray"),  # type: ignore[arg-type]
+    (lambda: T.quantize_dynamic("q8"), DTypeError, "quantize_dynamic: the scheme is of type str"),  # type: ignore[arg-type]
+    (lambda: TensorData.zeros([1.5]), DTypeError, "full: the shape is [1.5]"),  # type: ignore[list-item]
+    (lambda: TensorData.random(3, "normal"), DTypeError, "random: the distribution is 'normal'"),  # type: ignore[arg-type]
+    (lambda: Tensor.rand(0, 2**70), ShapeError, "random: shape [0, 1180591620717411303424] has 2^62 elements"),
+    (lambda: I3.repeat(2**70), ShapeError, "repeat_dim: shape [3541774862152233910272] has 2^62 elements"),
+    (lambda: to_torch(A), DTypeError, "to_torch: the tensor is of type ndarray"),  # type: ignore[arg-type]
+    (lambda: assert_approx_eq(T, A, 1e-3), DTypeError, "assert_approx_eq: the tolerance is 0.001; it must be"),  # type: ignore[arg-type]
+    (lambda: assert_shape(T, None), DTypeError, "assert_shape: a Tensor and a NoneType"),  # type: ignore[arg-type]
+    (lambda: shapes.reduce((2, 3), None), DTypeError, "reduce: the axis is of type NoneType"),  # type: ignore[arg-type]
+    (lambda: round(T, "a"), DTypeError, "round: ndigits is 'a'"),  # type: ignore[call-overload]
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "kind", "text"), WRONG, ids=[m[2][:40] for m in WRONG])
+def test_what_is_wrong_is_named(call: Callable[[], object], kind: type[Exception], text: str) -> None:
+    with pytest.raises(kind) as caught:
+        call()
+    assert text in str(caught.value)
+
+
+def test_assertions_take_arrays_and_lists() -> None:
+    assert_approx_eq(T, A)
+    assert_approx_eq([1.0, 2.0], Tensor([1.0, 2.001], device="cpu"))
+    assert_eq(I3, np.array([1, 2, 3], np.int32))
+    assert_within_range(A, -3, 5)
+    with pytest.raises(AssertionError, match=r"\[0\]: 1.0 and 1.5"):
+        assert_approx_eq([1.0], [1.5])
+
+
+_ANYTHING: list[object] = [
+    None, "a", "", 1.5, -1, 0, 1, 2, 3, 7, 10**6, -(10**6), 2**63, 2**70, [], [0], [1, 2], [0, 0], (1, 0), (-1,),
+    [None], ["a"], [1.5], {}, set(), object(), float("nan"), float("inf"), True, False, 1j, b"x", np.float32(1),
+    np.int64(1), np.array(1), slice(None), slice(0, 2), range(2), "f16", "i64", int, float, Device("cpu"),
+    TensorData.of([1]), "add", "constant", T, I3, MASK, EMPTY, Tensor(2.5, device="cpu"), Tensor([[1.0, 2.0]], device="cpu", dtype="f16"),
+    [T, T], [T, I3], [T, None],
+]  # fmt: skip
+_OPERATORS = ["getitem", "add", "rsub", "eq", "lt", "and", "pow", "rpow", "matmul", "lshift", "rlshift", "contains",
+              "mod", "floordiv", "divmod", "round"]  # fmt: skip
+_METHODS = sorted(
+    name for name in dir(Tensor)
+    if not name.startswith("_") and name not in ("extract", "inplace", "primitive")
+    and not isinstance(inspect.getattr_static(Tensor, name), property) and "async" not in name
+) + [f"__{name}__" for name in _OPERATORS]  # fmt: skip
+_OF_PYTHON = ("positional argument", "unexpected keyword", "missing", "unsupported operand")
+
+
+@pytest.mark.parametrize("name", _METHODS)
+def test_a_method_says_what_it_cannot_take(name: str) -> None:
+    """Every argument of any type: a result, one of our errors, or Python's own about the number of arguments."""
+    draw = random.Random(name)
+    for _ in range(60):
+        bound = getattr(draw.choice([T, T, I3, MASK, EMPTY]), name)
+        wanted = [p for p in inspect.signature(bound).parameters.values() if p.kind is not p.KEYWORD_ONLY]
+        least = sum(p.default is p.empty and p.kind is not p.VAR_POSITIONAL for p in wanted)
+        arguments = [draw.choice(_ANYTHING) for _ in range(draw.randint(least, len(wanted)))]
+        try:
+            bound(*arguments)
+        except BurnError as error:
+            assert len(str(error)) > 10
+        except TypeError as error:
+            assert any(text in str(error) for text in _OF_PYTHON), (arguments, error)
