@@ -64,6 +64,8 @@ def examine() -> tuple[list[Finding], bool]:
         return findings, False
     ran = _kernel()
     findings.append(ran)
+    if not ran.fix:
+        findings.append(_subnormals())
     if not hardware and not ran.fix:
         findings.append(Finding(
             "adapters", "only a software adapter: everything works, slowly",
@@ -90,6 +92,16 @@ def _kernel() -> Finding:
     if found != [2.0, 4.0]:
         return Finding(what, f"[1, 2] + [1, 2] gave {found}", "update the adapter's driver")
     return Finding(what, "compiled, ran and gave the right numbers")
+
+
+def _subnormals() -> Finding:
+    """What the best adapter does with the smallest numbers: nothing to fix, but it may explain a zero."""
+    from burn_wgpu.backends.wgpu.tensor import WgpuDevice
+    from burn_wgpu.backends.wgpu.usage import keeps_subnormals
+    from burn_wgpu.cli.info import SUBNORMALS
+
+    state = "kept" if keeps_subnormals(WgpuDevice(0)) else "flushed"
+    return Finding("subnormals on wgpu:0", f"{state}; {SUBNORMALS[state]}")
 
 
 def _linux() -> list[Finding]:

@@ -18,6 +18,10 @@ LIMITS = (
 )  # fmt: skip
 FEATURES = ("shader-f16", "shader-int64", "shader-f64", "subgroup", "timestamp-query", "immediates",
             "shader-float32-atomic", "mappable-primary-buffers", "cooperative-matrix")  # fmt: skip
+SUBNORMALS = {
+    "kept": "f32 arithmetic computes with numbers below 1.2e-38 as they are",
+    "flushed": "f32 arithmetic reads and writes numbers below 1.2e-38 as zeros; f16 keeps all of its own",
+}
 SHOWN = tuple(d for d in dt.ALL if d not in (dt.BOOL, dt.FLEX32))
 
 
@@ -53,6 +57,7 @@ def _adapter(info: Any) -> dict[str, Any]:
     from burn_wgpu.backends.wgpu.backend import WgpuBackend
     from burn_wgpu.backends.wgpu.probe import subgroup_size
     from burn_wgpu.backends.wgpu.tensor import WgpuDevice
+    from burn_wgpu.backends.wgpu.usage import keeps_subnormals
 
     entry: dict[str, Any] = {
         "device": f"wgpu:{info.index}",
@@ -66,6 +71,7 @@ def _adapter(info: Any) -> dict[str, Any]:
     handle = WgpuDevice(info.index)
     backend = WgpuBackend()
     entry["subgroup_size"] = subgroup_size(handle)
+    entry["subnormals"] = "kept" if keeps_subnormals(handle) else "flushed"
     entry["recording"] = "raw" if handle.client.stream.native is not None else "portable"
     entry["dtypes"] = {
         d.name: [str(flag.name).lower() for flag in DTypeUsage if flag in backend.dtype_usage(handle, d)] for d in SHOWN
@@ -85,6 +91,7 @@ def _print(found: dict[str, Any]) -> None:
         console.print(f"\n[bold]{entry['device']}[/bold]  {entry['name']}  ({entry['backend']}, {entry['kind']})")
         console.print(f"driver {entry['driver']}; subgroups of {entry['subgroup_size'] or 'unknown size'}; "
                       f"{entry['recording']} recording")  # fmt: skip
+        console.print(f"subnormals: {entry['subnormals']}; {SUBNORMALS[entry['subnormals']]}")
         for name, value in entry["limits"].items():
             console.print(f"  {name} {value:,}")
         console.print(f"  features {', '.join(entry['features'])}")

@@ -35,7 +35,21 @@ def halves_plan(count: int, device: Capability) -> Plan:
     return Plan("halves", 1, (Out.of((2 * count,), U32),), (launch,))
 
 
+def subnormals_plan(count: int, device: Capability) -> Plan:
+    """Product and sum of `count` pairs of floats, given and returned as bits."""
+    prelude = Prelude()
+    for name in ("x", "y", "out"):
+        prelude.raw_storage(name, "array<u32>")
+    prelude.const("WORKGROUP", 64)
+    prelude.params(groups_x="u32", count="u32")
+    grid = fold(-(-count // 64), device)
+    key = KernelKey("probe/subnormals", prelude.build(), (), 3, 0, 64)
+    launch = Launch(key, (0, 1, 2), words(grid[0], count), grid)
+    return Plan("subnormals", 2, (Out.of((2 * count,), U32),), (launch,))
+
+
 def variants(device: Capability) -> Iterator[Plan]:
     if device.has("subgroup"):
         yield subgroup_plan()
     yield halves_plan(1000, device)
+    yield subnormals_plan(8, device)

@@ -11,20 +11,29 @@ fn not_above_zero(x: V) -> bool { return below_zero(x) || magnitude(x) == 0u; }
 
 fn relu(x: V) -> V { return select(x, 0.0, not_above_zero(x)); }
 fn relu_backward(output: V, grad: V) -> V { return select(grad, 0.0, not_above_zero(output)); }
-fn leaky_relu(x: V, slope: V) -> V { return select(x, x * slope, below_zero(x)); }
-fn prelu(x: V, alpha: V) -> V { return select(x, x * alpha, below_zero(x)); }
+fn leaky_relu(x: V, slope: V) -> V { return prelu(x, slope); }
+// A subnormal x is below 0 also where the device would multiply it as a zero, so that −tiny · ∞ is −∞ everywhere.
+fn prelu(x: V, alpha: V) -> V {
+    if (!below_zero(x)) { return x; }
+    if (is_subnormal(x)) { return raised(x) * alpha * pow2(-64); }
+    return x * alpha;
+}
 
-// −∞ · Φ(−∞) is −∞ · 0: NaN, as the formula has it.
+// −∞ · Φ(−∞) is −∞ · 0: NaN, as the formula has it. The exponential function is the last factor: before it nothing
+// underflows that the product would bring back.
 fn gelu(x: V) -> V {
     if (is_nan(x)) { return x; }
     if (is_inf(x)) { return select(x, nan(), is_negative(x)); }
-    return x * normal_cdf(x);
+    let a = absolute(x);
+    let lost = 0.5 * a * erfc_scaled(a * 0.707106781) * exp_minus_square(a, 0.5);
+    return select(x - lost, -lost, is_negative(x));
 }
 fn gelu_backward(x: V, grad: V) -> V {
     if (is_nan(grad)) { return grad; }
     if (magnitude(x) >= INF_BITS) { return nan(); }
-    let density = 0.39894228 * exp_minus_square(absolute(x), 0.5);
-    return grad * (normal_cdf(x) + x * density);
+    let a = absolute(x);
+    let lost = (0.5 * erfc_scaled(a * 0.707106781) - 0.39894228 * a) * exp_minus_square(a, 0.5);
+    return grad * select(1.0 - lost, lost, is_negative(x));
 }
 
 fn sigmoid(x: V) -> V { return sigmoid_f32(x); }

@@ -53,6 +53,22 @@ fn times_pow2(x: f32, n: i32) -> f32 {
     return (x * pow2(first)) * pow2(n - first);
 }
 
+// Numbers near the smallest normal one, exactly whether the device keeps subnormal numbers or reads and writes them as
+// zeros: arithmetic happens 2^64 higher, and subnormal numbers come and go as integers.
+fn raised(x: f32) -> f32 {
+    let m = magnitude(x);
+    if (m >= 0x00800000u) { return x * pow2(64); }
+    return copy_sign(f32(m) * pow2(-85), x);
+}
+fn lowered(x: f32) -> f32 {
+    if (magnitude(x) >= 0x20800000u) { return x * pow2(-64); } // 2^-62
+    return copy_sign(bitcast<f32>(u32(round(absolute(x) * pow2(85)))), x);
+}
+fn is_subnormal(x: f32) -> bool {
+    let m = magnitude(x);
+    return m < 0x00800000u && m != 0u;
+}
+
 // The 64-bit product of two words, low word first.
 fn wide_product(a: u32, b: u32) -> vec2<u32> {
     let al = a & 0xffffu;
@@ -96,13 +112,24 @@ fn wide_zeros(a: vec2<u32>) -> u32 {
 // x / y. Drivers promise division only for |y| in [2^-126, 2^126], so y is brought there.
 fn quotient(x: f32, y: f32) -> f32 {
     let m = magnitude(y);
+    if (is_subnormal(x) || is_subnormal(y)) { return small_quotient(x, y); }
     if (m > 0x7e000000u && m < INF_BITS) { return (x * 0.0625) / (y * 0.0625); }
-    if (m < 0x00800000u && m != 0u) {
-        let up = select(24, 100, magnitude(x) < ONE_BITS);
-        let q = ((x * pow2(up)) / f32(m)) * pow2(149 - up);
-        return bitcast<f32>(bitcast<u32>(q) ^ (bitcast<u32>(y) & SIGN_BIT));
-    }
     return x / y;
+}
+// x / y where either is subnormal: as many units of 2^-149.
+fn small_quotient(x: f32, y: f32) -> f32 {
+    let m = magnitude(y);
+    let n = magnitude(x);
+    var q = 0.0;
+    if (!is_subnormal(y)) {
+        q = (f32(n) * pow2(-75)) / absolute(y) * pow2(-74);
+    } else if (n < 0x00800000u) {
+        q = f32(n) / f32(m);
+    } else {
+        let up = select(24, 100, n < ONE_BITS);
+        q = ((absolute(x) * pow2(up)) / f32(m)) * pow2(149 - up);
+    }
+    return bitcast<f32>(bitcast<u32>(q) ^ ((bitcast<u32>(x) ^ bitcast<u32>(y)) & SIGN_BIT));
 }
 
 fn sqrt_f32(x: f32) -> f32 {
@@ -120,9 +147,12 @@ fn hypot_f32(x: f32, y: f32) -> f32 {
     let large = bitcast<f32>(max(magnitude(x), magnitude(y)));
     let small = bitcast<f32>(min(magnitude(x), magnitude(y)));
     if (is_inf(large) || magnitude(small) == 0u) { return large; }
-    var up = 0;
-    if (large > 1e18) { up = -96; }
-    if (large < 1e-18) { up = 96; }
+    if (large < 1e-18) {
+        let a = raised(large) * pow2(32);
+        let b = raised(small) * pow2(32);
+        return lowered(sqrt(a * a + b * b) * pow2(-32));
+    }
+    let up = select(0, -96, large > 1e18);
     let a = large * pow2(up);
     let b = small * pow2(up);
     return sqrt(a * a + b * b) * pow2(-up);
@@ -392,7 +422,9 @@ fn remainder_f32(x: f32, y: f32) -> f32 {
     let r = fmod_f32(x, y);
     if (is_nan(r)) { return r; }
     if (magnitude(r) == 0u) { return copy_sign(0.0, y); }
-    return select(r, r + y, is_negative(r) != is_negative(y));
+    if (is_negative(r) == is_negative(y)) { return r; }
+    if (magnitude(y) < 0x0d800000u) { return lowered(raised(r) + raised(y)); } // 2^-100: below it r may be subnormal
+    return r + y;
 }
 
 // ----------------------------------------------------------------------------------------------- trigonometry
@@ -511,8 +543,8 @@ fn angle_of(y: f32, x: f32) -> f32 {
     var low = select(y, x, steep);
     var high = select(x, y, steep);
     if (high < 1e-30) {
-        low = low * pow2(64);
-        high = high * pow2(64);
+        low = raised(low);
+        high = raised(high);
     }
     if (high > 1e30) {
         low = low * pow2(-8);

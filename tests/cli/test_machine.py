@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from burn_wgpu.backends.wgpu.tensor import WgpuDevice
+from burn_wgpu.backends.wgpu.usage import keeps_subnormals
 from burn_wgpu.cli import doctor, main
 from burn_wgpu.runtime import provider
 from burn_wgpu.std.dtype import DTypeUsage
@@ -25,9 +27,13 @@ def test_info_tells_every_adapter_in_text_and_json(capsys) -> None:
         assert set(entry["features"]) <= set(adapter.features)
         assert {"storage", "arithmetic"} <= set(entry["dtypes"]["f32"]) <= flags
         assert entry["recording"] in ("raw", "portable")
+        kept = keeps_subnormals(WgpuDevice(adapter.index))
+        assert entry["subnormals"] == ("kept" if kept else "flushed")
     assert main(["info"]) == 0
     text = capsys.readouterr().out
     assert all(entry["name"] in text and entry["device"] in text for entry in found["adapters"])
+    for entry in found["adapters"]:
+        assert f"\nsubnormals: {entry['subnormals']}; f32 " in text
     assert " f32 " in text and "max-buffer-size" in text
     rows = [line.split() for line in text.splitlines() if line.startswith(" f64 ")]
     assert rows == [["f64", "yes", "through", "f32", "–"]] * len(adapters)
@@ -41,6 +47,8 @@ def test_doctor_is_content_with_a_gpu_and_says_what_a_software_adapter_lacks(cap
     hardware = any(a.kind != "cpu" for a in provider.adapters())
     assert "ok  kernel on wgpu:0: compiled, ran and gave the right numbers\n" in out
     assert ("tip adapters: only a software adapter: everything works, slowly\n" in out) == (not hardware)
+    state = "kept" if keeps_subnormals(WgpuDevice(0)) else "flushed"
+    assert f"\nok  subnormals on wgpu:0: {state}; f32 " in out
     assert out.startswith("ok  Python: 3.")
     assert f"adapter wgpu:0: {provider.adapters()[0]}, driver " in out
     for line, following in zip(out.splitlines(), [*out.splitlines()[1:], ""], strict=True):

@@ -13,6 +13,7 @@ import numpy as np
 from burn_wgpu.backends.reference import ReferenceBackend, ReferenceDevice
 from burn_wgpu.backends.wgpu.backend import WgpuBackend
 from burn_wgpu.backends.wgpu.tensor import WgpuDevice, WgpuTensor
+from burn_wgpu.backends.wgpu.usage import keeps_subnormals
 from burn_wgpu.std.data import TensorData
 from burn_wgpu.std.dtype import F64, DType
 from burn_wgpu.std.errors import BurnError, PrecisionWarning
@@ -169,6 +170,7 @@ def faults(call: Call, attempt: Try, device: WgpuDevice) -> Iterator[str]:
         yield f"{attempt}: {len(got)} results, the reference has {len(want)}"
         return
     exact = want if call.exact else referred(call, wide(args))
+    flushes = not keeps_subnormals(device)
     absolute = referred(call, magnitudes(args)) if call.scale == "absolute" and not call.exact else [None] * len(want)
     for i, (g, w) in enumerate(zip(got, want, strict=True)):
         if not isinstance(g, TensorData):
@@ -181,13 +183,13 @@ def faults(call: Call, attempt: Try, device: WgpuDevice) -> Iterator[str]:
         values = g.numpy()
         if not w.dtype.is_float or call.exact:
             expected = w.numpy()
-            bad = unlike(values, expected)
+            bad = unlike(values, expected, flushes)
             if call.moves:
                 bad |= (g.array != w.array) & ~_nan(values)
         else:
             expected = exact[i].numpy().astype(np.float64)
             scale = absolute[i]
-            bad = far(call, args, w.dtype, values, expected, None if scale is None else scale.numpy())
+            bad = far(call, args, w.dtype, values, expected, None if scale is None else scale.numpy(), flushes)
         if bad.any():
             at = tuple(int(n) for n in np.argwhere(bad)[0])
             yield (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from burn_wgpu.kernel.probe import halves_plan, subgroup_plan
+from burn_wgpu.kernel.probe import halves_plan, subgroup_plan, subnormals_plan
 from burn_wgpu.runtime.client import Client
 
 if TYPE_CHECKING:
@@ -36,6 +36,21 @@ def halves_round_to_even(client: Client) -> bool:
     right = (found == expected[:, None]).all(axis=1)
     still_nan = ((found & 0x7FFF) > 0x7C00).all(axis=1)
     return bool(np.where(nan, still_nan, right).all())
+
+
+def keeps_subnormals(client: Client) -> bool:
+    """Whether sums and products read and write subnormal f32 numbers as they are; WGSL lets a device take zeros."""
+    pairs = np.array(
+        [(1e-40, 1e3), (-1e-40, 1e30), (1e-20, 1e-20), (-1e-20, 3e-21), (1e-40, 2e-41), (1.5e-38, -1.2e-38),
+         (1.4e-45, 1.0), (-3e-42, 2.0**120)], np.float32
+    )  # fmt: skip
+    x, y = np.ascontiguousarray(pairs.T)
+    leases = tuple(client.upload(v, v.nbytes) for v in (x, y))
+    (out,) = client.task(subnormals_plan(len(pairs), client.capability)).run(leases)
+    found = client.stream.download([(out, 0, 8 * len(pairs))])[0].view(np.uint32).reshape(-1, 2)
+    with np.errstate(under="ignore"):
+        expected = np.stack([x * y, x + y], axis=1)
+    return bool(np.array_equal(found, expected.view(np.uint32)))
 
 
 def _critical_floats() -> np.ndarray:

@@ -5,6 +5,7 @@ Arithmetic: a sum, a product and a comparison of two tensors, and a sum over all
 numbers that need every digit of the dtype: what is computed through a narrower one has storage only.
 Accelerated: matmul uses a matrix unit for the dtype. wgpu-native 29 cannot enable cooperative matrices, so no dtype has
 it there; the bit is set by the matmul family when a provider offers matrix units and a product was compared.
+Subnormals: WGSL lets a device read and write subnormal f32 numbers as zeros; sums and products of them tell.
 
 Results are kept per adapter and driver, in memory and in a file of the user's cache folder.
 """
@@ -14,11 +15,13 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from burn_wgpu.backends.wgpu import probe
 from burn_wgpu.backends.wgpu.tensor import WgpuDevice
 from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.data import TensorData, cast_array, compute_dtype, store_array
@@ -26,21 +29,31 @@ from burn_wgpu.std.dtype import DType, DTypeUsage
 from burn_wgpu.std.errors import DTypeError, KernelError, UnsupportedError
 
 PROOF = 3  # raise when the kernels behind a proof change
-_known: dict[tuple[str, str], DTypeUsage] = {}
+_known: dict[tuple[str, str], int] = {}
 _loaded: set[str] = set()
 
 
 def dtype_usage(backend: Any, device: WgpuDevice, dtype: DType) -> DTypeUsage:
     """The proved bits; NONE for a dtype that the device cannot even store."""
+    return DTypeUsage(_proved(device, dtype.name, lambda: _prove(backend, device, dtype).value))
+
+
+def keeps_subnormals(device: WgpuDevice) -> bool:
+    """Whether f32 arithmetic keeps numbers below 2^-126, or takes and gives zeros of their sign for them."""
+    return bool(_proved(device, "subnormals", lambda: int(probe.keeps_subnormals(device.client))))
+
+
+def _proved(device: WgpuDevice, name: str, prove: Callable[[], int]) -> int:
+    """What was proved before, here or in another process; else the proof's answer, kept."""
     identity = _identity(device)
     if identity not in _loaded:
         _loaded.add(identity)
-        for name, bits in _read().get(identity, {}).items():
-            _known.setdefault((identity, name), DTypeUsage(bits))
-    found = _known.get((identity, dtype.name))
+        for known, bits in _read().get(identity, {}).items():
+            _known.setdefault((identity, known), bits)
+    found = _known.get((identity, name))
     if found is None:
-        found = _known[identity, dtype.name] = _prove(backend, device, dtype)
-        _write(identity, dtype.name, found)
+        found = _known[identity, name] = prove()
+        _write(identity, name, found)
     return found
 
 
@@ -141,13 +154,13 @@ def _read() -> dict[str, dict[str, int]]:
         return {}
 
 
-def _write(identity: str, name: str, usage: DTypeUsage) -> None:
+def _write(identity: str, name: str, bits: int) -> None:
     """Best effort: a folder that cannot be written costs a repetition, nothing else."""
     try:
         path = _path()
         path.parent.mkdir(parents=True, exist_ok=True)
         table = _read()
-        table.setdefault(identity, {})[name] = usage.value
+        table.setdefault(identity, {})[name] = bits
         with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
             json.dump(table, file)
         os.replace(file.name, path)

@@ -187,12 +187,18 @@ _HALF = {F16: (11, -24, 65504.0), BF16: (8, -133, 3.3895313892515355e38)}
 
 
 def far(
-    call: Call, args: tuple[Any, ...], kind: DType, got: np.ndarray, exact: np.ndarray, absolute: np.ndarray | None
+    call: Call,
+    args: tuple[Any, ...],
+    kind: DType,
+    got: np.ndarray,
+    exact: np.ndarray,
+    absolute: np.ndarray | None,
+    flushes: bool,
 ) -> np.ndarray:
     """Where a float result differs from the exact one (float64) by more than the record allows.
 
-    NaN and infinities must be where they are in the exact result, rounded to the dtype; a result below the smallest
-    normal f32 may have been flushed to zero. f64 is computed through f32, and allowed what f32 is.
+    NaN and infinities must be where they are in the exact result, rounded to the dtype; a device that flushes may make
+    zeros of what is below the smallest normal f32. f64 is computed through f32, and allowed what f32 is.
     """
     kind = F32 if kind is F64 else kind
     units = float(call.units(*args)) if callable(call.units) else call.units
@@ -208,17 +214,17 @@ def far(
         if kind in _HALF:
             allowed = allowed + 0.501 * spacing(exact, digits, lowest)
             allowed += call.roundings * 0.5 * spacing(scales[call.halves], digits, lowest)
-        allowed = np.maximum(allowed, 2.0**-126)
+        allowed = np.maximum(allowed, 2.0**-126 if flushes else units * 2.0**-149)
         near = (np.abs(np.clip(values, -top, top) - np.clip(exact, -top, top)) <= allowed) & ~np.isnan(exact)
         near &= ~(np.isinf(exact) & ~np.isinf(values))
     return ~(same | near)
 
 
-def unlike(got: np.ndarray, want: np.ndarray) -> np.ndarray:
-    """Where results that must be equal are not; subnormal f32 numbers may be read as zeros where they are computed."""
+def unlike(got: np.ndarray, want: np.ndarray, flushes: bool) -> np.ndarray:
+    """Where results that must be equal are not; a device that flushes may take subnormal f32 numbers for zeros."""
     if got.dtype.kind != "f":
         return np.asarray(got != want)
     differ = ~((got == want) | (np.isnan(got) & np.isnan(want)))
-    if got.dtype == np.float32 and differ.any():
+    if flushes and got.dtype == np.float32 and differ.any():
         differ &= flushed(got) != flushed(want)
     return np.asarray(differ)

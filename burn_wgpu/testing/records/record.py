@@ -158,13 +158,13 @@ def flushed(values: np.ndarray) -> np.ndarray:
     return np.where(np.abs(values) < 2.0**-126, np.copysign(0.0, values), values)
 
 
-def mismatches(record: Record, dtype: DType, got: np.ndarray, exact: np.ndarray) -> np.ndarray:
+def mismatches(record: Record, dtype: DType, got: np.ndarray, exact: np.ndarray, flushes: bool = False) -> np.ndarray:
     """Where the result is not what the record allows.
 
-    got    values of `compute_dtype(dtype)`; bools and integers must be equal
-    exact  the formula's values in float64 (floats), or its own dtype
+    got      values of `compute_dtype(dtype)`; bools and integers must be equal
+    exact    the formula's values in float64 (floats), or its own dtype
+    flushes  the device writes zero for a result below the smallest normal f32; allowed where an error is
     Halves are computed in f32 and rounded once: one unit of theirs where the record allows an error at all.
-    A result below the smallest normal f32 may have been flushed to zero where the record allows an error.
     """
     if got.dtype.kind != "f":
         return np.asarray(got != exact)
@@ -183,6 +183,6 @@ def mismatches(record: Record, dtype: DType, got: np.ndarray, exact: np.ndarray)
             allowed = np.maximum(allowed, spacing(exact, digits, lowest))
         error = np.abs(np.clip(wide, -limit, limit) - np.clip(exact, -limit, limit))
         near = (error <= allowed) & np.isfinite(exact) & (exact != 0)
-        tiny = 2.0**-126 * (1 + 2.0**-20)
-        lost = (np.abs(wide) < tiny) & (np.abs(exact) < tiny) & (exact != 0)
+        tiny = 2.0**-126 * (1 + 2.0**-20)  # an error of a few units may take the result below
+        lost = flushes & (wide == 0) & (np.abs(exact) < tiny) & (exact != 0)
     return ~(same | near | lost)
