@@ -2,46 +2,68 @@
 //
 // A workgroup computes ROWS queries of one head, KEYS keys a step: their scores in registers, the running maximum and sum of
 // each row (after Milakov and Gimelshein, 2018, and Dao, 2023), the weights through workgroup memory, the results in
-// registers. A thread has eight rows; ACROSS threads stand side by side, over four keys each and over their share of the
+// registers. A thread has eight rows; ACROSS threads stand side by side, over their keys and over their share of the
 // results. q, k and v pass through workgroup memory in slices, so their width does not matter. What is unrolled over rows
-// and columns is generated (kernel/attention_text.py).
+// and columns is generated (kernel/attention_text.py). `fetch` reads the slice that comes next, if the shape does that;
+// `stash` brings it to workgroup memory.
 //
-//! needs THREADS, ROWS, KEYS, ACROSS, SLICE, VALUES, CAUSAL, begin, load_scores, multiply_scores, finish_scores, load_values, multiply_values, put_sums, put_results
+// Few queries of many keys are split: workgroup (plane, tile, split) sees `span` keys and writes its part as if they were
+// all; attention/merge.wgsl puts the parts together.
+//
+//! needs THREADS, ROWS, KEYS, SLICE, VALUES, CAUSAL, begin, fetch_q, fetch_k, fetch_v_rows, stash_q, stash_k, stash_v_rows, clear_s, multiply_s, finish_scores, spread_weights, apply_o, put_sums, put_results
 
 @compute @workgroup_size(THREADS)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let number = group.x + group.y * params.groups_x;
     let index = min(number, params.groups - 1u);
-    let plane = index / params.tiles;
-    let row0 = (index - plane * params.tiles) * ROWS;
+    let split = index / params.tiled;
+    let inner = index - split * params.tiled;
+    let plane = inner / params.tiles;
+    let row0 = (inner - plane * params.tiles) * ROWS;
     begin(plane);
-    var end = params.keys;
+    let start = split * params.span;
+    var end = min(params.keys, start + params.span);
     if (CAUSAL) { // the last row sees the most
         let seen = i32(min(row0 + ROWS, params.queries)) + bitcast<i32>(params.offset);
         end = min(end, u32(max(seen, 0)));
     }
-    for (var key0 = 0u; key0 < end; key0 += KEYS) {
-        clear_scores();
+    fetch_q(row0, 0u, local);
+    fetch_k(start, 0u, local);
+    for (var key0 = start; key0 < end; key0 += KEYS) {
+        clear_s();
         for (var d = 0u; d < params.width; d += SLICE) {
-            load_scores(row0, key0, d, local);
+            stash_q(row0, d, local);
+            stash_k(key0, d, local);
             workgroupBarrier();
-            multiply_scores(local);
+            if (d + SLICE < params.width) {
+                fetch_q(row0, d + SLICE, local);
+                fetch_k(key0, d + SLICE, local);
+            } else {
+                fetch_v_rows(key0, 0u, local);
+            }
+            multiply_s(local);
             workgroupBarrier();
         }
-        finish_scores(plane, row0, key0, local);
+        finish_scores(row0, key0, local);
         workgroupBarrier();
         spread_weights(local);
         workgroupBarrier();
         for (var k = 0u; k < KEYS; k += VALUES) {
-            load_values(key0 + k, local);
+            stash_v_rows(key0, k, local);
             workgroupBarrier();
-            multiply_values(k, local);
+            if (k + VALUES < KEYS) {
+                fetch_v_rows(key0, k + VALUES, local);
+            } else {
+                fetch_q(row0, 0u, local);
+                fetch_k(key0 + KEYS, 0u, local);
+            }
+            apply_o(k, local);
             workgroupBarrier();
         }
     }
     put_sums(local);
     workgroupBarrier();
     if (number == index) {
-        put_results(plane, row0, local);
+        put_results(split * params.planes + plane, row0, local);
     }
 }

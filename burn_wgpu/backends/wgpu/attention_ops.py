@@ -1,4 +1,4 @@
-"""Attention: one kernel forward; the gradient is products and one elementwise kernel. See kernel/attention.py."""
+"""Attention and its gradient as fused kernels. See kernel/attention.py."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from burn_wgpu.backends.wgpu.tensor import WgpuTensor
 from burn_wgpu.contract.defaults import attention as defaults
 from burn_wgpu.contract.defaults.common import cast
 from burn_wgpu.contract.options import AttentionGradients, AttentionModuleOptions
-from burn_wgpu.kernel.attention import Operand, Scores, attention_grads_plan, attention_plan, fits
-from burn_wgpu.std.dtype import F32, F64
+from burn_wgpu.kernel.attention import Operand, Scores, attention_grads_plan, attention_plan, fits, grad_fits
 
 
 def _scores(query: WgpuTensor, key: WgpuTensor, options: AttentionModuleOptions) -> Scores:
@@ -85,34 +84,17 @@ class AttentionOps:
         output_grad: WgpuTensor,
         options: AttentionModuleOptions,
     ) -> AttentionGradients:
-        """Scores are made again from query and key; heads of a group are stacked as rows, so nothing is repeated."""
-        if query.dtype is F64:  # no kernel below sees it
-            query.device.tell_f64("attention_backward")
-        batch, heads, queries, _ = query.shape
-        groups, keys = key.shape[1], key.shape[2]
-
-        def stack(x: WgpuTensor) -> WgpuTensor:
-            return self.float_reshape(x, (batch, groups, heads // groups * queries, x.shape[-1]))  # type: ignore[no-any-return]
-
-        def turned(x: WgpuTensor) -> WgpuTensor:
-            return self.float_swap_dims(x, 2, 3)  # type: ignore[no-any-return]
-
-        q, k, v, grad = (cast(self, x, F32) for x in (query, key, value, output_grad))
-        shape = (batch, heads, queries, keys)
-        raw = self.float_matmul(stack(q), turned(k))
-        p_grad = self.float_matmul(stack(grad), turned(v))
-        delta = self.float_sum_dim(self.float_mul(grad, cast(self, output, F32)), 3)
-        scores = _scores(query, key, options)
-        p, ds = run(
+        """Scores are made again from query and key, in tiles: memory is that of the operands."""
+        query_sizes, key_sizes, value_sizes = query.shape, key.shape, value.shape
+        same = query.dtype is key.dtype is value.dtype is output.dtype is output_grad.dtype
+        if not same or not grad_fits(query_sizes, key_sizes, value_sizes, query.device.capability):
+            return defaults.attention_backward(self, query, key, value, output, logsumexp, output_grad, options)
+        scores, dtype, statistic = _scores(query, key, options), query.dtype, logsumexp.dtype
+        layouts = (query.layout, key.layout, value.layout, output_grad.layout, output.layout)
+        grads = run(
             query.device,
-            ("attention grads", shape, scores),
-            lambda c: attention_grads_plan(shape, scores, c),
-            tuple(contiguous(t) for t in (raw, p_grad, cast(self, logsumexp, F32), delta)),
+            ("attention grads", layouts, dtype, statistic, scores),
+            lambda c: attention_grads_plan(*layouts, dtype, statistic, scores, c),
+            (query, key, value, output_grad, output, contiguous(logsumexp)),
         )
-        p, ds = stack(p), stack(ds)
-        query_grad = self.float_reshape(self.float_matmul(ds, k), query.shape)
-        key_grad = self.float_matmul(turned(ds), stack(q))
-        value_grad = self.float_matmul(turned(p), stack(grad))
-        return AttentionGradients(
-            cast(self, query_grad, query.dtype), cast(self, key_grad, key.dtype), cast(self, value_grad, value.dtype)
-        )
+        return AttentionGradients(*(cast(self, x, dtype) for x in grads))
