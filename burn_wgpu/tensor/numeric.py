@@ -461,7 +461,7 @@ class Numeric:
     def sort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
         """Sorted along an axis, stable; NaN is the largest, −0 equals +0."""
         axis = check.dim("sort", dim, self.rank)
-        return wrap(self._ops.sort(self.primitive, axis, descending), self._ops)
+        return wrap(self._ops.sort(self.primitive, axis, bool(descending)), self._ops)
 
     def sort_descending(self: Tensor, dim: int = -1) -> Tensor:
         """Sorted along an axis, the largest first."""
@@ -469,7 +469,7 @@ class Numeric:
 
     def sort_with_indices(self: Tensor, dim: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
         """(sort, argsort)."""
-        return _with_indices(self, "sort_with_indices", dim, descending)
+        return _with_indices(self, "sort_with_indices", dim, bool(descending))
 
     def sort_descending_with_indices(self: Tensor, dim: int = -1) -> tuple[Tensor, Tensor]:
         """(sort_descending, argsort_descending)."""
@@ -478,7 +478,7 @@ class Numeric:
     def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
         """The permutation along an axis that sorts; equal elements keep their order."""
         axis, ops = check.dim("argsort", dim, self.rank), self._ops
-        return wrap(ops.argsort(self.primitive, axis, descending, *_index_dtype(self)), ops.of("int"))
+        return wrap(ops.argsort(self.primitive, axis, bool(descending), *_index_dtype(self)), ops.of("int"))
 
     def argsort_descending(self: Tensor, dim: int = -1) -> Tensor:
         """The permutation along an axis that sorts, the largest first."""

@@ -253,7 +253,8 @@ _ANYTHING: list[object] = [
     None, "a", "", 1.5, -1, 0, 1, 2, 3, 7, 10**6, -(10**6), 2**63, 2**70, [], [0], [1, 2], [0, 0], (1, 0), (-1,),
     [None], ["a"], [1.5], {}, set(), object(), float("nan"), float("inf"), True, False, 1j, b"x", np.float32(1),
     np.int64(1), np.array(1), slice(None), slice(0, 2), range(2), "f16", "i64", int, float, Device("cpu"),
-    TensorData.of([1]), "add", "constant", T, I3, MASK, EMPTY, Tensor(2.5, device="cpu"), Tensor([[1.0, 2.0]], device="cpu", dtype="f16"),
+    TensorData.of([1]), "add", "constant", T, I3, MASK, EMPTY,
+    Tensor(2.5, device="cpu"), Tensor([[1.0, 2.0]], device="cpu", dtype="f16"),
     [T, T], [T, I3], [T, None],
 ]  # fmt: skip
 _OPERATORS = ["getitem", "add", "rsub", "eq", "lt", "and", "pow", "rpow", "matmul", "lshift", "rlshift", "contains",

@@ -47,6 +47,17 @@ assert_type([row for row in x], list[Tensor])
 assert_type(signal.rfft(x), tuple[Tensor, Tensor])
 assert_type(linalg.l2_norm(x, 0), Tensor)
 assert_type(model(x, x), Tensor)
+assert_type(x.gather(1, [[0], [1]]), Tensor)
+assert_type(x.scatter(1, np.zeros((1, 2), np.int64), x, "add"), Tensor)
+assert_type(x.transpose([1, 0]).squeeze(axis=None), Tensor)
+assert_type(x.var(0) + x.std((0, 1), keepdim=False) + x.var(axis=0, ddof=1), Tensor)
+assert_type(divmod(7, x), tuple[Tensor, Tensor])
+assert_type(round(x, 2), Tensor)
+assert_type(bytes(x), bytes)
+assert_type([float(v) for v in x.flatten()], list[float])
+burn_wgpu.assert_approx_eq(x, np.ones((1, 2)))
+assert_type(burn_wgpu.TensorData.from_bytes(b"ab", [2], "u8").into_parts()[0], bytes)
+assert_type(list(Slice.parse("0..4;-1")), list[int])
 x += 1
 """
 
