@@ -34,6 +34,7 @@ from burn_wgpu.tensor.pooling import (
     avg_pool2d_backward,
     avg_pool3d,
     avg_pool3d_backward,
+    avg_pool_output_size,
     max_pool1d,
     max_pool1d_with_indices,
     max_pool2d,
@@ -42,6 +43,7 @@ from burn_wgpu.tensor.pooling import (
     max_pool3d,
     max_pool3d_with_indices,
     max_pool3d_with_indices_backward,
+    max_pool_output_size,
 )
 
 if TYPE_CHECKING:
@@ -49,13 +51,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BatchNormTrain", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "attention",
-    "attention_fallback", "avg_pool1d", "avg_pool2d", "avg_pool2d_backward", "avg_pool3d", "avg_pool3d_backward",
+    "attention_fallback", "avg_pool1d", "avg_pool2d", "avg_pool2d_backward", "avg_pool3d",
+    "avg_pool3d_backward", "avg_pool_output_size",
     "batch_norm", "batch_norm_train", "conv1d", "conv2d", "conv2d_weight_backward", "conv3d", "conv_output_size",
     "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_transpose_output_size",
     "cross_entropy_with_logits", "ctc_loss", "deform_conv2d", "embedding", "fold4d", "interpolate",
     "interpolate_output_size", "layer_norm", "linear", "max_pool1d", "max_pool1d_with_indices", "max_pool2d",
     "max_pool2d_with_indices", "max_pool2d_with_indices_backward", "max_pool3d", "max_pool3d_with_indices",
-    "max_pool3d_with_indices_backward", "pool_output_size", "unfold4d",
+    "max_pool3d_with_indices_backward", "max_pool_output_size", "pool_output_size", "unfold4d",
 ]  # fmt: skip
 
 

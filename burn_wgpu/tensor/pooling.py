@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from burn_wgpu.contract.options import AvgPoolOptions, MaxPoolOptions, PadMode, pool_output_size
-from burn_wgpu.std.errors import ArgumentError
+from burn_wgpu.std.errors import ArgumentError, ShapeError
 from burn_wgpu.tensor import check
 from burn_wgpu.tensor.core import wrap
 
@@ -110,7 +110,27 @@ def adaptive_avg_pool3d(x: Tensor, output_size: Sequence[int]) -> Tensor:
     return wrap(x._ops.backend.adaptive_avg_pool3d(x.primitive, size), x._ops)
 
 
+def max_pool_output_size(input_size: Sequence[int], options: MaxPoolOptions) -> tuple[int, ...] | None:
+    """The spatial sizes that max pooling gives for these; None where a window fits nowhere."""
+    return _output_size("max_pool_output_size", input_size, options)
+
+
+def avg_pool_output_size(input_size: Sequence[int], options: AvgPoolOptions) -> tuple[int, ...] | None:
+    """The spatial sizes that average pooling gives for these; None where a window fits nowhere."""
+    return _output_size("avg_pool_output_size", input_size, options)
+
+
 # ------------------------------------------------------------------------------------------- pooling, inside
+
+
+def _output_size(name: str, input_size: Sequence[int], options: Any) -> tuple[int, ...] | None:
+    check.options(name, options, "kernel_size", "stride", "padding", "dilation", "ceil_mode")
+    sizes = check.sizes(name, input_size, len(options.kernel_size), "input_size")
+    entries = zip(sizes, options.kernel_size, options.stride, options.padding, options.dilation, strict=True)
+    try:
+        return tuple(pool_output_size(n, k, s, p, d, options.ceil_mode, name) for n, k, s, p, d in entries)
+    except ShapeError:
+        return None
 
 
 def _pool_checks(name: str, x: Tensor, options: Any, spatial: int) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 
 import numpy as np
 import pytest
@@ -95,6 +96,61 @@ def test_what_is_left_out_is_named_by_burn_and_the_collectives_exist() -> None:
         callable(getattr(collective, name))
         for name in names("all_reduce reduce_scatter all_gather all_to_all broadcast")
     )
+
+
+FUNCTIONS = {
+    "activation": """
+        relu relu6 hardtanh tanh tanhshrink leaky_relu prelu gelu gelu_approximate softmax softmin log_softmax
+        quiet_softmax softplus softplus_with_threshold sigmoid log_sigmoid hard_sigmoid silu hard_swish mish elu celu
+        selu thresholded_relu threshold glu softsign hard_shrink soft_shrink shrink
+    """,
+    "functional": """
+        batch_norm batch_norm_train ctc_loss embedding conv1d conv2d conv3d deform_conv2d conv_transpose1d
+        conv_transpose2d conv_transpose3d unfold4d fold4d max_pool1d max_pool2d max_pool3d max_pool1d_with_indices
+        max_pool2d_with_indices max_pool3d_with_indices avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d
+        adaptive_avg_pool2d adaptive_avg_pool3d interpolate linear attention attention_fallback layer_norm
+        conv_output_size conv_transpose_output_size max_pool_output_size avg_pool_output_size interpolate_output_size
+        conv2d_weight_backward avg_pool2d_backward avg_pool3d_backward max_pool2d_with_indices_backward
+        max_pool3d_with_indices_backward cross_entropy_with_logits
+    """,
+    "signal": "rfft irfft cfft ifft hann_window hamming_window blackman_window stft istft StftOptions",
+    "linalg": """
+        diag trace matvec outer outer_dim cosine_similarity Norm vector_norm lp_norm l0_norm l1_norm l2_norm
+        max_abs_norm min_abs_norm vector_norm_dims lp_norm_dims l0_norm_dims l1_norm_dims l2_norm_dims
+        max_abs_norm_dims min_abs_norm_dims vector_normalize lu qr svd solve cholesky det
+    """,
+    "grid": "meshgrid meshgrid_stack affine_grid_2d GridOptions IndexPos",
+    "quantization": "compute_range compute_q_params CalibrationRange QParams",
+    "closeness": "assert_eq assert_approx_eq assert_within_range assert_within_range_inclusive assert_shape Tolerance "
+    "check_closeness",
+    "graph": "capture Graph",
+    "transaction": "Transaction",
+}
+
+
+@pytest.mark.parametrize("module", FUNCTIONS)
+def test_a_module_has_every_function_of_burn(module: str) -> None:
+    found = importlib.import_module(f"burn_wgpu.tensor.{module}")
+    assert sorted(name for name in names(FUNCTIONS[module]) if not callable(getattr(found, name, None))) == []
+
+
+HOST_DATA = """
+quantized from_bytes from_bytes_vec try_from_bytes try_from_bytes_vec with_bytes_mut zeros ones full random zeros_dtype
+ones_dtype full_dtype random_dtype as_slice as_mut_slice try_to_vec try_into_vec to_vec into_vec try_to_vec_as
+try_into_vec_as iter convert convert_dtype try_cast_as try_cast view try_view mut_view try_mut_view rank num_elements
+as_bytes into_bytes into_parts shape dtype
+"""
+NOT_HOST_DATA = {
+    "no backend quantizes yet; std.quantized packs and unpacks payloads": ("quantized",),
+    "host data is a NumPy array: `data.array` is what may be written to": (
+        "with_bytes_mut", "as_mut_slice", "mut_view", "try_mut_view",
+    ),
+}  # fmt: skip
+
+
+def test_host_data_has_every_function_of_burn() -> None:
+    reasons = {name for group in NOT_HOST_DATA.values() for name in group}
+    assert sorted(name for name in names(HOST_DATA) if not hasattr(TensorData, name)) == sorted(reasons)
 
 
 # ---------------------------------------------------------------------------------------------- reading tensors

@@ -20,7 +20,7 @@ from burn_wgpu.contract.options import (
     MaxPoolOptions,
     UnfoldOptions,
 )
-from burn_wgpu.std.errors import ShapeError
+from burn_wgpu.std.errors import ArgumentError, ShapeError
 from burn_wgpu.tensor import activation as A
 from burn_wgpu.tensor import functional as F
 
@@ -348,3 +348,23 @@ def test_einsum_broadcasts_sizes_of_one_and_takes_ints(device: Device) -> None:
     got = Tensor.einsum("ij,jk->ik", Tensor(a, device=device), Tensor(b, device=device))
     np.testing.assert_array_equal(got.numpy(), a * b.sum(0))
     assert Tensor.einsum(",i", Tensor([2], device=device), Tensor([1, 5], device=device)).tolist() == [2, 10]
+
+
+@pytest.mark.parametrize("padding", [0, 1, (0, 2)], ids=str)
+@pytest.mark.parametrize("ceil", [False, True])
+def test_pool_sizes_are_those_of_pooling(cpu: Device, padding: int | tuple[int, int], ceil: bool) -> None:
+    for size in range(1, 12):
+        for kernel, stride in ((2, 2), (3, 1), (3, 2), (4, 3)):
+            options = MaxPoolOptions([kernel], [stride], [padding], ceil_mode=ceil)
+            x = Tensor.zeros((1, 1, size), device=cpu)
+            found = F.max_pool_output_size((size,), options)
+            mean = AvgPoolOptions([kernel], [stride], [padding], ceil_mode=ceil)
+            assert F.avg_pool_output_size([size], mean) == found
+            if found is None:
+                with pytest.raises(ShapeError, match="must fit"):
+                    F.max_pool1d(x, options)
+            else:
+                assert F.max_pool1d(x, options).shape == (1, 1, *found)
+    assert F.max_pool_output_size((7, 9), MaxPoolOptions([3, 2], [2, 2])) == (3, 4)
+    with pytest.raises(ArgumentError, match="input_size"):
+        F.avg_pool_output_size((7,), AvgPoolOptions([3, 2], [2, 2]))
