@@ -1,11 +1,12 @@
 """Sorting and top-k, and PyTorch's (CUDA) on the same GPU in the same run where it is installed: JSON and a table.
 
-    python bench/bench_sort.py [--out FOLDER] [--before JSON] [--budget SECONDS]
+    python bench/bench_sort.py [--out FOLDER] [--before JSON] [--torch JSON] [--budget SECONDS]
 
 Ours are timed by timestamp queries, PyTorch's by CUDA events; both warm, medians of several samples. The rate counts
 what must be moved at least: the values read once and the results written once. `sort` gives values only;
 `sort_with_indices` and `topk_with_indices` give 64-bit positions too (of ints: in the tensor's dtype), as PyTorch's
-sort and topk always do. --before names the JSON of an earlier run, whose times become a column.
+sort and topk always do. --before names the JSON of an earlier run, whose times become a column; --torch one whose times
+of PyTorch are taken instead of measuring them again.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+import time
 from collections.abc import Callable
+from functools import cache
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -33,8 +36,10 @@ KS = (8, 64)
 
 
 def ours_ms(context: bench.Context, work: Callable[[], Any], budget_s: float) -> float:
-    """The median GPU time of a call."""
-    work()
+    """The median GPU time of a call, once the clocks are up."""
+    start = time.perf_counter()
+    while time.perf_counter() - start < budget_s:
+        context.seconds(work)
     once = max(context.seconds(work)[0], 1e-6)
     calls = int(min(max(budget_s / 8 / once, 1), 200))
 
@@ -45,12 +50,18 @@ def ours_ms(context: bench.Context, work: Callable[[], Any], budget_s: float) ->
     return 1e3 * statistics.median(context.seconds(several)[0] / calls for _ in range(8))
 
 
-def values_of(shape: tuple[int, ...], dtype: DType) -> np.ndarray:
-    """Standard normal values, or ints over the whole range."""
+@cache
+def random(dtype: DType) -> np.ndarray:
+    """Standard normal values, or ints over the whole range; shapes take the first of them."""
     rng = np.random.default_rng(7)
+    size = max(prod(shape) for shape in SHAPES)
     if dtype is I32:
-        return rng.integers(-(1 << 31), 1 << 31, shape, dtype=np.int32)
-    return rng.standard_normal(shape, dtype=np.float32)
+        return rng.integers(-(1 << 31), 1 << 31, size, dtype=np.int32)
+    return rng.standard_normal(size, dtype=np.float32).astype(dtype.numpy)
+
+
+def values_of(shape: tuple[int, ...], dtype: DType) -> np.ndarray:
+    return random(dtype)[: prod(shape)].reshape(shape)
 
 
 def cases(backend: Any, tensor: Any) -> dict[str, tuple[Callable[[], Any], int]]:
@@ -83,8 +94,6 @@ def peers(values: np.ndarray, dtype: DType) -> dict[str, Callable[[], Any]]:
     if not torch.cuda.is_available():
         return {}
     x = torch.from_numpy(values).cuda()
-    if dtype is F16:
-        x = x.half()
     return {
         "sort": lambda: x.sort(stable=True, dim=1),
         "sort_with_indices": lambda: x.sort(stable=True, dim=1),
@@ -112,15 +121,17 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     parser.add_argument("--before", type=Path)
     parser.add_argument("--budget", type=float, default=0.1)
-    parser.add_argument("--ours-only", action="store_true")
+    parser.add_argument("--torch", type=Path)
     args = parser.parse_args()
     backend, device = WgpuBackend(), WgpuDevice()
     context = bench.Context(backend, device)
     ceilings = bench.ceilings(context)
-    before = {}
-    if args.before:
-        earlier = json.loads(args.before.read_text())["results"]
-        before = {(r["name"], r["dtype"], tuple(r["shape"])): r["ms"] for r in earlier}
+
+    def earlier(path: Path | None, what: str) -> dict[Any, float]:
+        results = json.loads(path.read_text())["results"] if path else []
+        return {(r["name"], r["dtype"], tuple(r["shape"])): r[what] for r in results}
+
+    before, known = earlier(args.before, "ms"), earlier(args.torch, "torch_ms")
     rows: list[dict[str, Any]] = []
     for dtype in (F32, I32, F16):
         for shape in SMALL if context.software else SHAPES:
@@ -128,7 +139,7 @@ def main() -> None:
             data = TensorData.of(values, dtype)
             upload = backend.float_from_data if dtype.is_float else backend.int_from_data
             tensor = upload(data, device)
-            others = {} if args.ours_only else peers(values, dtype)
+            others = {} if known else peers(values, dtype)
             for name, (work, result_bytes) in cases(backend, tensor).items():
                 ms = ours_ms(context, work, args.budget)
                 gb_s = (prod(shape) * dtype.size_bytes + result_bytes) / ms / 1e6
@@ -136,13 +147,19 @@ def main() -> None:
                     "name": name, "dtype": dtype.name, "shape": shape, "ms": ms, "gb_s": gb_s,
                     "share": gb_s / ceilings.gb_s,
                 }  # fmt: skip
+                place = (name, dtype.name, shape)
                 if name in others:
                     row["torch_ms"] = torch_ms(others[name], args.budget)
-                if (name, dtype.name, shape) in before:
-                    row["before_ms"] = before[name, dtype.name, shape]
+                elif place in known:
+                    row["torch_ms"] = known[place]
+                if place in before:
+                    row["before_ms"] = before[place]
                 rows.append(row)
     environment = bench.environment(context)
-    if any("torch_ms" in r for r in rows):
+    if known:
+        then = json.loads(args.torch.read_text())["environment"]
+        environment |= {"torch": f"{then['torch']} (earlier run, {then['adapter']}, {then['date']})"}
+    elif any("torch_ms" in r for r in rows):
         import torch
 
         environment |= {"torch": torch.__version__, "gpu": torch.cuda.get_device_name(0)}

@@ -36,9 +36,9 @@ LONG_PER = 16
 """… or twice as many, where two words an element would make a workgroup of twice as many threads slower."""
 SELECTED = 256
 """The largest k of the way select: a workgroup ranks so many elements."""
-SELECT_FROM = 512
+SELECT_FROM = 1024
 SELECT_SHARE = 16
-"""Select is faster from rows of SELECT_FROM elements on, of which it takes at most one in SELECT_SHARE."""
+"""Select is faster from rows of SELECT_FROM bytes on, of whose elements it takes at most one in SELECT_SHARE."""
 SELECT_PER = 16
 """Elements that a thread selects from at most."""
 CHUNK = 64
@@ -222,10 +222,10 @@ Source = Tensor | Words
 Target = Words | Results
 
 
-def way_of(n: int, k: int, device: Capability) -> str:
-    """The fastest of WAYS."""
+def way_of(n: int, k: int, size_bytes: int, device: Capability) -> str:
+    """The fastest of WAYS for rows of n elements of a size."""
     fits = n <= PER * widest(device)
-    if k <= SELECTED and (SELECT_SHARE * k <= n if fits else k < n) and n >= SELECT_FROM:
+    if k <= SELECTED and (SELECT_SHARE * k <= n if fits else k < n) and n * size_bytes >= SELECT_FROM:
         return "select"
     return "tile" if fits else "passes"
 
@@ -280,7 +280,7 @@ def sort_plan(
     if count == 0:
         return steps.plan(operation)
     n = layout.shape[dim]
-    way = way or way_of(n, k, device)
+    way = way or way_of(n, k, dtype.size_bytes, device)
     # A result of less than a word an element is written directly only where no two workgroups meet in a word.
     late = []
 
@@ -314,7 +314,7 @@ def sort_launches(
 ) -> None:
     """Adds the launches that write the positions [rows, k] as u32 into operand `places`, and, when `values` is an
     operand, the sorted elements of 4 or 8 bytes into that."""
-    way = way_of(layout.shape[dim], k, device)
+    way = way_of(layout.shape[dim], k, dtype.size_bytes, device)
     results = Results((values, dtype.size_bytes) if values is not None else None, (places, 4))
     _launches(steps, layout, dtype, dim, k, descending, source, results, way, device)
 

@@ -7,6 +7,8 @@
 //
 //! needs WORKGROUP
 
+const BATCH: u32 = 8u;
+
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let number = group.x + group.y * params.groups_x;
@@ -16,10 +18,17 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let tables = min(params.chunk, params.tables - first);
         let at = params.first + (row * params.tables + first) * 256u + local;
         var sum = 0u;
-        for (var i = 0u; i < tables; i++) {
-            let count = counts[at + 256u * i];
-            counts[at + 256u * i] = sum;
-            sum += count;
+        for (var i = 0u; i < tables; i += BATCH) {
+            // All are read before the first is written, so that no read waits for a write.
+            var batch: array<u32, BATCH>;
+            for (var j = 0u; j < BATCH; j++) {
+                batch[j] = 0u;
+                if (i + j < tables) { batch[j] = counts[at + 256u * (i + j)]; }
+            }
+            for (var j = 0u; j < BATCH; j++) {
+                if (i + j < tables) { counts[at + 256u * (i + j)] = sum; }
+                sum += batch[j];
+            }
         }
         counts[params.next + 256u * number + local] = sum;
     }

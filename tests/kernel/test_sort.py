@@ -79,16 +79,16 @@ def test_threads_and_elements_hold_a_row(
         (2048, 2048, "tile", "tile"),
         (2049, 2049, "passes", "tile"),
         (8193, 8193, "passes", "passes"),
-        (511, 3, "tile", "tile"),
-        (512, 32, "select", "select"),
-        (512, 33, "tile", "tile"),
+        (255, 3, "tile", "tile"),
+        (256, 16, "select", "select"),
+        (256, 17, "tile", "tile"),
         (3000, 256, "select", "tile"),
         (10**6, 256, "select", "select"),
         (10**6, 257, "passes", "passes"),
     ],
 )
 def test_the_way_follows_from_sizes_and_limits(n: int, k: int, default: str, large: str) -> None:
-    assert (way_of(n, k, DEFAULT), way_of(n, k, LARGE)) == (default, large)
+    assert (way_of(n, k, 4, DEFAULT), way_of(n, k, 4, LARGE)) == (default, large)
 
 
 def test_an_elements_words() -> None:
