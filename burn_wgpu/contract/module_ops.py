@@ -108,13 +108,17 @@ class ModuleOps(Group):
         """Cross-correlation: x [N, Ci, L], weight [Co, Ci/groups, k], bias [Co] → [N, Co, Lo].
 
         Lo = (L + begin + end − dilation·(k−1) − 1) // stride + 1. Padding may differ between begin and end.
+        It is zeros of x, which are multiplied like any other: over an infinite weight they give NaN.
         """
         return conv.conv1d(self, x, weight, bias, options)
 
     def conv1d_x_backward(
         self, x: FloatPrim, weight: FloatPrim, output_grad: FloatPrim, options: ConvOptions
     ) -> FloatPrim:
-        """The gradient of x, in x's shape; a tail that no window reached is 0."""
+        """The gradient of x, in x's shape; a tail that no window reached is 0.
+
+        A tap without an output adds nothing, whatever its weight.
+        """
         return conv.conv_x_backward(self, x, weight, output_grad, options)
 
     def conv1d_weight_backward(
@@ -213,7 +217,7 @@ class ModuleOps(Group):
         """The adjoint of a convolution: x [N, Ci, L], weight [Ci, Co/groups, k], bias [Co] → [N, Co, Lo].
 
         Lo = (L−1)·stride + dilation·(k−1) + 1 + padding_out − 2·padding; element i of x is added, times tap j, at
-        i·stride + j·dilation − padding.
+        i·stride + j·dilation − padding. Where no element of x comes nothing is added, whatever the weight.
         """
         return conv.conv_transpose1d(self, x, weight, bias, options)
 

@@ -15,6 +15,10 @@ outputs for taps and the batch for channels. Padding is a test, never a copy.
 Where `divide` is above 1 the tiles work phase by phase: outputs of one remainder see one subset of the taps, without
 gaps. Results that do not fill words of their own, and split sums, pass through f32 scratch and matmul/finish.wgsl. Sums
 are in f32, in an order that depends on shapes only.
+
+Where padding is a zero of x, its product with the weight counts: an infinite weight makes it NaN, as in every library
+that pads. A transposed convolution and the gradient of x have no padding: a place outside x has no product (`skips`).
+The tiles multiply there all the same, and sum again, without those places, what came out as NaN.
 """
 
 from __future__ import annotations
@@ -37,6 +41,7 @@ from burn_wgpu.kernel.conv_text import (
     flat_text,
     gather_text,
     lanes_text,
+    repair_text,
     results_text,
 )
 from burn_wgpu.kernel.map import copy_plan
@@ -68,7 +73,10 @@ _ONE = Axis(1, 1, 1, 1, 1, 0, 1, 0, 0, 0)
 @dataclass(frozen=True, slots=True)
 class Correlation:
     """See the module. Strides and offsets are in elements; the result is dense, [images, groups, rows, ..] or, with
-    rows_first, [groups, rows, images, ..]."""
+    rows_first, [groups, rows, images, ..].
+
+    skips  places outside x have no product; else that of zero and the weight, which for an infinite weight is NaN
+    """
 
     images: int
     groups: int
@@ -88,6 +96,7 @@ class Correlation:
     y_group: int
     y_row: int
     rows_first: bool = False
+    skips: bool = False
 
     @property
     def points(self) -> int:
@@ -185,7 +194,7 @@ def _spread(
     channels, rows = weight.shape[0] // groups, weight.shape[1]
     turned = weight.swap_dims(0, 1)  # [rows, Ci, ..]
     made = _correlation(x, turned, out, groups, axes, (x.shape[0], channels), (rows, channels), rows_first=False)
-    return replace(made, w_group=turned.strides[1] * channels)
+    return replace(made, w_group=turned.strides[1] * channels, skips=True)
 
 
 def conv_x_correlation(x: Shape, weight: Layout, grad: Layout, options: ConvOptions) -> tuple[Shape, Correlation]:
@@ -401,6 +410,8 @@ class _Maker:
         slices = [-(-phase.terms // tile.depth) for phase in live]
         longest = max(slices, default=1)
         splits = max(splits, -(-longest // TILE_STEPS))
+        if what.skips and self.device.software:  # where all of a thread's results are summed again one by one
+            splits = max(splits, -(-longest * tile.depth * tile.thread_rows * tile.thread_columns // TILE_STEPS))
         spans = [-(-count // splits) for count in slices]
         parts = [-(-count // span) for count, span in zip(slices, spans, strict=True)]
         splits = max(parts, default=1)
@@ -428,7 +439,7 @@ class _Maker:
         what, prelude = self.what, head.prelude
         prelude.storage("x", self.kind)
         prelude.storage("w", self.kind)
-        lanes_text(prelude, what.axes, what.rows_first, what.together)
+        lanes_text(prelude, what.axes, what.rows_first, what.together, what.skips)
         self._space(head, what)
         head.numbers |= {
             "size": what.size, "rows_count": what.rows, "images_count": what.images, "groups_count": what.groups,
@@ -527,7 +538,11 @@ class _Maker:
             gather_text(prelude, tile, phase.axes, b_side.along_k, phase.together, edges, edge_k)
         operand_text(prelude, tile, a_side, tile.rows, "m", "f32", edges, edge_k)
         multiply_text(prelude, tile, a_side, b_side, "f32")
-        block_text(prelude, tile, edges)
+        if phase.skips and not plain and not all(axis.trivial or axis.inside for axis in phase.axes):
+            block_text(prelude, tile, edges, "put_block", "doubt")
+            repair_text(prelude, tile, phase.axes)
+        else:
+            block_text(prelude, tile, edges)
         if bias:
             prelude.storage("bias", self.kind)
         results_text(prelude, kind, self._chunked(phase), plain, bias)
@@ -604,7 +619,7 @@ def variants(device: Capability) -> Iterator[Plan]:
                 for name in ("direct", "dots", *(tiles if dtype is dt.F32 else tiles[-1:])):
                     yield correlation_plan("conv", out, what, dtype, device, bias=True, kernel=name)
                 back = conv_x_correlation(x.shape, w, grad, options)
-                for name in ("direct", "tile_32x32"):
+                for name in ("direct", *(tiles if dtype is dt.F32 and stride == 2 else tiles[-1:])):
                     yield correlation_plan("conv_x_backward", *back, dtype, device, kernel=name)
                 made = conv_weight_correlation(x, w.shape, grad, options)
                 for name in ("dots", "tile_32x32"):

@@ -162,6 +162,60 @@ def gather_text(
     prelude.text("fn b_stash(buffer: u32, local: u32) {\n" + "\n".join(stash) + "\n}")
 
 
+def repair_text(prelude: Prelude, tile: Tile, axes: Sequence[Axis]) -> None:
+    """put_results of a product that skips what lies outside: `put_block` stores, and four results with a NaN are summed
+    again one by one, without the places that no element of x lies at.
+
+    The products give an infinite weight times zero there, which is NaN. Only finite sums cost the whole loop: a NaN of
+    x or of the weight ends it.
+    """
+    across, down = tile.columns // tile.thread_columns, tile.rows // tile.thread_rows
+    wide = tile.thread_columns // 4
+    checked = [a for a, axis in enumerate(axes) if not axis.trivial and not axis.inside]
+    tests = " && ".join(f"u32(c.s{a} + t.d{a}) < params.size{a}" for a in checked)
+    prelude.text("var<private> doubts: u32;")
+    prelude.text("fn is_nan_bits(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }")
+    prelude.text(
+        "fn doubt(number: u32, v: vec4<f32>) {\n"
+        "    if (is_nan_bits(v.x + v.y + v.z + v.w)) { doubts |= 1u << number; }\n"
+        "}"
+    )
+    prelude.text(
+        "fn exact(z: u32, row: u32, column: u32, first: u32, last: u32) -> f32 {\n"
+        "    let c = column_at(place_b(z), column);\n"
+        "    let line = place_a(z) + row * params.a_o;\n"
+        "    var sum = 0.0;\n"
+        "    for (var k = first; k < last; k++) {\n"
+        "        let t = tap_at(k);\n"
+        f"        if ({tests}) {{\n"
+        "            sum += load_a(line + k * params.a_k) * load_b(c.base + t.place);\n"
+        "            if (is_nan_bits(sum)) { break; }\n"
+        "        }\n"
+        "    }\n"
+        "    return sum;\n"
+        "}"
+    )
+    prelude.text(
+        "fn put_results(start: u32, row: u32, column: u32, local: u32) {\n"
+        "    put_block(start, row, column, local);\n"
+        "    let part = start / (params.m * params.n);\n"
+        "    let z = part % params.batch;\n"
+        "    let first = part / params.batch * params.k_span;\n"
+        "    let last = first + min(params.k - first, params.k_span);\n"
+        "    while (doubts != 0u) {\n"
+        "        let number = firstTrailingBit(doubts);\n"
+        "        doubts &= doubts - 1u;\n"
+        f"        let r = number / {wide}u;\n"
+        f"        let y = row + 4u * (local / {across}u + r / 4u * {down}u) + r % 4u;\n"
+        f"        let x = column + 4u * (local % {across}u + number % {wide}u * {across}u);\n"
+        "        var v = vec4<f32>(0.0, 0.0, 0.0, 0.0);\n"
+        "        for (var e = 0u; e < 4u; e++) { v[e] = exact(z, y, min(x + e, params.n - 1u), first, last); }\n"
+        "        put4(start + y * params.n + x, x, params.n - x, v.x, v.y, v.z, v.w);\n"
+        "    }\n"
+        "}"
+    )
+
+
 def columns_text(prelude: Prelude, axes: Sequence[Axis], run: bool) -> None:
     """`result_column(column)`: the place of an output position in the result. run: its positions are one run."""
     lines = ["    var left = column;"]
@@ -221,11 +275,12 @@ def flat_text(prelude: Prelude, kind: WordKind, bias: bool, points: int, channel
     )
 
 
-def lanes_text(prelude: Prelude, axes: Sequence[Axis], rows_first: bool, together: bool) -> None:
+def lanes_text(prelude: Prelude, axes: Sequence[Axis], rows_first: bool, together: bool, skips: bool) -> None:
     """begin4(first) and terms(lanes, c, t0, t1, t2): the products of one channel and tap for four neighbouring results.
 
     rows_first  the result is [groups, rows, images, ..] (else [images, groups, rows, ..])
     together    the four differ in the last axis only
+    skips       places outside x have no product (else that of zero and the weight)
     """
     used = [a for a, axis in enumerate(axes) if not axis.trivial]
     fields = "".join(f" s{a}: i32," for a in used)
@@ -278,7 +333,7 @@ def lanes_text(prelude: Prelude, axes: Sequence[Axis], rows_first: bool, togethe
         lines.append(f"    let w{e} = load_w(l.l{e}.w + c * params.w_c{taps});")
     weights = "vec4<f32>(w0)" if together else "vec4<f32>(w0, w1, w2, w3)"
     lines.append(f"    let products = {weights} * vec4<f32>(x0, x1, x2, x3);")
-    if any(axis.divide > 1 for axis in axes):  # no tap meets these results, whatever the weight
+    if skips and tests:
         lines.append("    return select(vec4<f32>(), products, vec4<bool>(ok0, ok1, ok2, ok3));")
     else:
         lines.append("    return products;")

@@ -247,8 +247,13 @@ def multiply_text(prelude: Prelude, tile: Tile, a: Side, b: Side, value: str) ->
     prelude.text("fn multiply(buffer: u32, local: u32) {\n" + "\n".join(lines) + "\n}")
 
 
-def results_text(prelude: Prelude, tile: Tile, edges: bool) -> None:
-    """`put_results(start, row, column, local)`: stores the thread's block; `start` is the matrix's first result."""
+def results_text(
+    prelude: Prelude, tile: Tile, edges: bool, name: str = "put_results", before: str | None = None
+) -> None:
+    """`put_results(start, row, column, local)`: stores the thread's block; `start` is the matrix's first result.
+
+    before  a function that is called with the number of each four results in the block, and them
+    """
     across, down = tile.columns // tile.thread_columns, tile.rows // tile.thread_rows
     lines = []
     for j in range(tile.thread_columns // 4):
@@ -259,10 +264,12 @@ def results_text(prelude: Prelude, tile: Tile, edges: bool) -> None:
             c = f"c{r}_{j}"
             count = f"params.n - x{j}" if edges else "4u"
             put = f"put4(start + y{r} * params.n + x{j}, x{j}, {count}, {c}.x, {c}.y, {c}.z, {c}.w);"
+            if before:
+                put = f"{before}({r * (tile.thread_columns // 4) + j}u, {c}); {put}"
             if edges:
                 put = f"if (y{r} < params.m && x{j} < params.n) {{ {put} }}"
             lines.append("    " + put)
-    prelude.text("fn put_results(start: u32, row: u32, column: u32, local: u32) {\n" + "\n".join(lines) + "\n}")
+    prelude.text(f"fn {name}(start: u32, row: u32, column: u32, local: u32) {{\n" + "\n".join(lines) + "\n}")
 
 
 # ------------------------------------------------------------------------------------------------------------- gemv

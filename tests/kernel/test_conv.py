@@ -6,6 +6,7 @@ import pytest
 
 from burn_wgpu.contract.options import ConvOptions, ConvTransposeOptions
 from burn_wgpu.kernel.conv import (
+    TILE_STEPS,
     TILES,
     choose,
     conv_correlation,
@@ -108,3 +109,26 @@ def test_every_variant_fits_its_limits(device: Capability) -> None:
         check(plan, device)
         assert all(len(launch.params) <= 256 for launch in plan.launches)
     assert any(TILES[name].workgroup_bytes > DEFAULT.max_workgroup_bytes for name in TILES)
+
+
+def test_only_what_has_places_outside_x_sums_again() -> None:
+    x, w, device = Layout.dense((2, 16, 9, 9)), Layout.dense((32, 16, 3, 3)), Capability()
+    for stride, padding, again in ((1, 1, True), (2, 0, True), (2, 1, False), (3, 0, False)):
+        options = ConvOptions((stride,) * 2, (padding,) * 2)
+        out, what = conv_correlation(x, w, options, "conv2d")
+        made = {"conv2d": (out, what), "conv2d_x_backward": conv_x_correlation(x.shape, w, Layout.dense(out), options)}
+        for name, correlation in made.items():
+            plan = correlation_plan(name, *correlation, dt.F32, device, kernel="tile_64x64")
+            found = any("fn exact(" in launch.key.prelude for launch in plan.launches)
+            assert found == (again and name == "conv2d_x_backward"), (name, stride)
+
+
+def test_a_software_adapter_splits_what_one_thread_might_sum_again() -> None:
+    """A thread of tile_32x32 has sixteen results, and Mesa 22 stops loops after 65,535 steps in all."""
+    w, grad = Layout.dense((1024, 16, 3, 3)), Layout.dense((1, 1024, 8, 8))
+    correlation = conv_x_correlation((1, 16, 8, 8), w, grad, ConvOptions((1, 1), (1, 1)))
+    for software in (False, True):
+        device = Capability(software=software)
+        plan = correlation_plan("conv2d_x_backward", *correlation, dt.F32, device, kernel="tile_32x32", splits=1)
+        partial = 4 * -(-16 * 9216 // TILE_STEPS) * 16 * 64
+        assert plan.scratch == ((partial, 4 * 16 * 9216) if software else (4 * 16 * 9216,))
