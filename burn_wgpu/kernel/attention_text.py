@@ -19,8 +19,8 @@ class Shape:
     """A workgroup: `down` × `across` threads of eight rows.
 
     columns  results that a thread has of each row, a multiple of four
-    slice    of the width of both factors of the scores, and `values` weights of a row, that are in workgroup memory at
-             a time
+    slice    of the width of both factors of the scores, and `values` weights of each row with what they are multiplied
+             with, that are in workgroup memory at a time; little, since that decides how many workgroups fit
     deep     steps of a slice that stand in a row; a loop goes over more
     beside   scores that a thread has of each row, a multiple of four
     ahead    the next slice is read into registers before the present one is multiplied
@@ -63,14 +63,19 @@ class Shape:
         return self.keys // 4 + 1
 
     @property
-    def slice_vectors(self) -> int:
-        """Shared by the turned slices, the rows' maxima and the upright slice."""
-        turned = 4 * self.slice * (self.row_pitch + self.key_pitch)
-        return max(turned, self.rows * self.across, self.values * self.results) // 4
+    def weights_at(self) -> int:
+        """Where the weights stand, in vectors: behind the upright slice."""
+        return self.values * self.results // 4
+
+    @property
+    def vectors(self) -> int:
+        """Shared by the turned slices, the rows' maxima, and the upright slice with its weights."""
+        turned = self.slice * (self.row_pitch + self.key_pitch)
+        return max(turned, self.rows * self.across // 4, self.weights_at + self.values * self.row_pitch)
 
     @property
     def workgroup_bytes(self) -> int:
-        return 16 * (self.slice_vectors + self.keys * self.row_pitch)
+        return 16 * self.vectors
 
     def steps(self, width: int) -> int:
         """Loop iterations for the scores over this width."""
@@ -210,8 +215,7 @@ def upright(prelude: Prelude, shape: Shape, x: str, extent: str, width: str, wid
 
 
 def memory(prelude: Prelude, shape: Shape) -> None:
-    prelude.text(f"var<workgroup> tile: array<vec4<f32>, {shape.slice_vectors}>;")
-    prelude.text(f"var<workgroup> weights: array<vec4<f32>, {shape.keys * shape.row_pitch}>;")
+    prelude.text(f"var<workgroup> tile: array<vec4<f32>, {shape.vectors}>;")
 
 
 def product(prelude: Prelude, shape: Shape, s: str) -> None:
@@ -238,20 +242,33 @@ def product(prelude: Prelude, shape: Shape, s: str) -> None:
     function(prelude, f"multiply_{s}(local: u32)", [*lines, "    }"])
 
 
-def spread_lines(shape: Shape, s: str) -> list[str]:
-    """Scores to workgroup memory. Score e of block j of thread a is weight (4j + e) · across + a of its row."""
-    lines = [f"    let w_at = local % {shape.across}u * {shape.row_pitch}u + local / {shape.across}u * 2u;"]
-    for j in range(shape.beside // 4):
-        for e, lane in enumerate(LANES):
+def spread(prelude: Prelude, shape: Shape, s: str) -> None:
+    """`spread_s(first, local)`: weights first … first + values of each row to workgroup memory.
+
+    Score e of block j of thread a is weight (4j + e) · across + a of its row.
+    """
+    across, values, pitch = shape.across, shape.values, shape.row_pitch
+    together = max(values // across, 1)
+    lines = [
+        f"    let a = local % {across}u;",
+        f"    let at = {shape.weights_at}u + a % {values}u * {pitch}u + local / {across}u * 2u;",
+        f"    switch (first / {together * across}u) {{",
+    ]
+    for part in range(shape.beside // together):
+        lines.append(f"        case {part}u: {{")
+        if values < across:
+            lines.append(f"            if (a / {values}u == first / {values}u % {across // values}u) {{")
+        for t in range(together):
+            j, e = divmod(part * together + t, 4)
             for i in range(2):
-                four = ", ".join(f"{s}{4 * i + r}_{j}.{lane}" for r in range(4))
-                place = (4 * j + e) * shape.across * shape.row_pitch + i
-                lines.append(f"    weights[w_at + {place}u] = vec4<f32>({four});")
-    return lines
+                four = ", ".join(f"{s}{4 * i + r}_{j}.{LANES[e]}" for r in range(4))
+                lines.append(f"            tile[at + {t * across * pitch + i}u] = vec4<f32>({four});")
+        lines.append("            } }" if values < across else "        }")
+    function(prelude, f"spread_{s}(first: u32, local: u32)", [*lines, "        default: {}", "    }"])
 
 
 def apply(prelude: Prelude, shape: Shape, o: str) -> None:
-    """Registers o{row}_{j} and `apply_o(first, local)`: weights first … first + values times the upright slice."""
+    """Registers o{row}_{j} and `apply_o(local)`: the weights there times the upright slice."""
     wide, per, pitch = shape.columns // 4, shape.results // 4, shape.row_pitch
     for r in range(8):
         for j in range(wide):
@@ -259,16 +276,16 @@ def apply(prelude: Prelude, shape: Shape, o: str) -> None:
     deep = min(shape.values, shape.deep)
     lines = [
         f"    for (var k = 0u; k < {shape.values}u; k += {deep}u) {{",
-        f"        let w_at = (first + k) * {pitch}u + local / {shape.across}u * 2u;",
+        f"        let w_at = {shape.weights_at}u + k * {pitch}u + local / {shape.across}u * 2u;",
         f"        let v_at = k * {per}u + local % {shape.across}u;",
     ]
     for k in range(deep):
-        lines += [f"        let w{k}_{i} = weights[w_at + {k * pitch + i}u];" for i in range(2)]
+        lines += [f"        let w{k}_{i} = tile[w_at + {k * pitch + i}u];" for i in range(2)]
         lines += [f"        let v{k}_{j} = tile[v_at + {k * per + j * shape.across}u];" for j in range(wide)]
         lines += [
             f"        {o}{r}_{j} += w{k}_{r // 4}.{LANES[r % 4]} * v{k}_{j};" for r in range(8) for j in range(wide)
         ]
-    function(prelude, f"apply_{o}(first: u32, local: u32)", [*lines, "    }"])
+    function(prelude, f"apply_{o}(local: u32)", [*lines, "    }"])
 
 
 def cap(prelude: Prelude) -> None:
@@ -385,7 +402,8 @@ def flash_text(
         lines.append(f"    let all{r} = {' + '.join(f's{r}_{j}' for j in range(blocks))};")
         lines.append(f"    sum{r} = sum{r} * shrink{r} + (all{r}.x + all{r}.y + all{r}.z + all{r}.w);")
         lines += [f"    o{r}_{j} *= shrink{r};" for j in range(results)]
-    function(prelude, "spread_weights(local: u32)", [*lines, *spread_lines(shape, "s")])
+    function(prelude, "weigh(local: u32)", lines)
+    spread(prelude, shape, "s")
 
     lines = [
         f"    store_peak((local / {across}u * 8u + {r}u) * {across}u + local % {across}u, sum{r});" for r in range(8)
@@ -467,7 +485,7 @@ def query_grad_text(prelude: Prelude, shape: Shape, softcap: bool, causal: bool,
             lines += _gradient_lines(r, j, softcap, hide, f"lse{r}", f"delta{r}")
     function(prelude, "finish_scores(row0: u32, key0: u32, local: u32)", lines)
     cap(prelude)
-    function(prelude, "spread_t(local: u32)", spread_lines(shape, "t"))
+    spread(prelude, shape, "t")
     function(prelude, "put_results(plane: u32, row0: u32, local: u32)", put_lines(shape, "o", "out", "queries"))
     put4(prelude, "out", "width", chunked)
 
@@ -505,8 +523,8 @@ def key_grad_text(
             lines += _gradient_lines(r, j, softcap, hide, f"lse{j}", f"delta{j}")
     function(prelude, "finish_scores(line0: u32, row0: u32, key0: u32, local: u32)", lines)
     cap(prelude)
-    for s in ("s", "t"):
-        function(prelude, f"spread_{s}(local: u32)", spread_lines(shape, s))
+    spread(prelude, shape, "s")
+    spread(prelude, shape, "t")
     lines = ["    {", *put_lines(shape, "o", "dk", "keys"), "    }", *put_lines(shape, "u", "dv", "keys")]
     function(prelude, "put_results(plane: u32, row0: u32, local: u32)", lines)
     put4(prelude, "dk", "width", chunked[0])

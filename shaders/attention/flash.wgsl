@@ -10,7 +10,7 @@
 // Few queries of many keys are split: workgroup (plane, tile, split) sees `span` keys and writes its part as if they were
 // all; attention/merge.wgsl puts the parts together.
 //
-//! needs THREADS, ROWS, KEYS, SLICE, VALUES, CAUSAL, begin, fetch_q, fetch_k, fetch_v_rows, stash_q, stash_k, stash_v_rows, clear_s, multiply_s, finish_scores, spread_weights, apply_o, put_sums, put_results
+//! needs THREADS, ROWS, KEYS, SLICE, VALUES, CAUSAL, begin, fetch_q, fetch_k, fetch_v_rows, stash_q, stash_k, stash_v_rows, clear_s, multiply_s, finish_scores, weigh, spread_s, apply_o, put_sums, put_results
 
 @compute @workgroup_size(THREADS)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
@@ -46,10 +46,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         }
         finish_scores(row0, key0, local);
         workgroupBarrier();
-        spread_weights(local);
+        weigh(local);
         workgroupBarrier();
         for (var k = 0u; k < KEYS; k += VALUES) {
             stash_v_rows(key0, k, local);
+            spread_s(k, local);
             workgroupBarrier();
             if (k + VALUES < KEYS) {
                 fetch_v_rows(key0, k + VALUES, local);
@@ -57,7 +58,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
                 fetch_q(row0, 0u, local);
                 fetch_k(key0 + KEYS, 0u, local);
             }
-            apply_o(k, local);
+            apply_o(local);
             workgroupBarrier();
         }
     }

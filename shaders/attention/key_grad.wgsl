@@ -56,21 +56,21 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
                 workgroupBarrier();
             }
             finish_scores(line0, row0, query0, local);
-            spread_s(local);
             for (var k = 0u; k < KEYS; k += VALUES) {
                 stash_g_rows(query0, k, local);
+                spread_s(k, local);
                 workgroupBarrier();
                 if (k + VALUES < KEYS) {
                     fetch_g_rows(query0, k + VALUES, local);
                 } else {
                     fetch_q_rows(query0, 0u, local);
                 }
-                apply_u(k, local);
+                apply_u(local);
                 workgroupBarrier();
             }
-            spread_t(local);
             for (var k = 0u; k < KEYS; k += VALUES) {
                 stash_q_rows(query0, k, local);
+                spread_t(k, local);
                 workgroupBarrier();
                 if (k + VALUES < KEYS) {
                     fetch_q_rows(query0, k + VALUES, local);
@@ -78,7 +78,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
                     fetch_k(row0, 0u, local);
                     fetch_q(query0 + KEYS, 0u, local);
                 }
-                apply_o(k, local);
+                apply_o(local);
                 workgroupBarrier();
             }
         }

@@ -61,9 +61,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             workgroupBarrier();
         }
         finish_scores(row0, key0, local);
-        spread_t(local);
         for (var k = 0u; k < KEYS; k += VALUES) {
             stash_k_rows(key0, k, local);
+            spread_t(k, local);
             workgroupBarrier();
             if (k + VALUES < KEYS) {
                 fetch_k_rows(key0, k + VALUES, local);
@@ -71,7 +71,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
                 fetch_q(row0, 0u, local);
                 fetch_k(key0 + KEYS, 0u, local);
             }
-            apply_o(k, local);
+            apply_o(local);
             workgroupBarrier();
         }
     }
