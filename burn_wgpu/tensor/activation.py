@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from burn_wgpu.std.dtype import F16, FLEX32
+from burn_wgpu.std.dtype import BF16, F16, F32, FLEX32
 from burn_wgpu.std.errors import ArgumentError, ShapeError
 from burn_wgpu.tensor import check
 from burn_wgpu.tensor.core import wrap
@@ -37,8 +38,8 @@ def tanh(tensor: Tensor) -> Tensor:
 
 def tanhshrink(tensor: Tensor) -> Tensor:
     """x − tanh x."""
-    check.tensor("tanhshrink", tensor, "the tensor")
-    return tensor - tensor.tanh()
+    check.kind("tanhshrink", tensor, "the tensor", "float")
+    return _in_f32(lambda x: x - x.tanh(), tensor)
 
 
 def leaky_relu(tensor: Tensor, negative_slope: float = 0.01) -> Tensor:
@@ -68,10 +69,11 @@ def gelu(tensor: Tensor) -> Tensor:
 
 
 def gelu_approximate(tensor: Tensor) -> Tensor:
-    """x/2 · (1 + tanh(√(2/π) · (x + 0.044715 x³)))."""
+    """x/2 · (1 + tanh(√(2/π) · (x + 0.044715 x³))), as x · sigmoid(2√(2/π) · (x + 0.044715 x³)): 1 + tanh would lose
+    the digits of large negative x.
+    """
     check.kind("gelu_approximate", tensor, "the tensor", "float")
-    inner = (tensor * tensor * 0.044715 + 1.0) * tensor * 0.7978845608028654
-    return tensor * 0.5 * (inner.tanh() + 1.0)
+    return _in_f32(lambda x: x * sigmoid((x * x * 0.07135481627260025 + 1.5957691216057308) * x), tensor)
 
 
 def softmax(tensor: Tensor, dim: int) -> Tensor:
@@ -142,18 +144,20 @@ def silu(tensor: Tensor) -> Tensor:
 
 def hard_swish(tensor: Tensor) -> Tensor:
     """x · clamp(x/6 + 1/2, 0, 1)."""
-    return tensor * hard_sigmoid(tensor, 1 / 6, 0.5)
+    check.kind("hard_swish", tensor, "the tensor", "float")
+    return _in_f32(lambda x: x * hard_sigmoid(x, 1 / 6, 0.5), tensor)
 
 
 def mish(tensor: Tensor) -> Tensor:
     """x · tanh(softplus(x))."""
-    return tensor * softplus(tensor).tanh()
+    check.kind("mish", tensor, "the tensor", "float")
+    return _in_f32(lambda x: x * softplus(x).tanh(), tensor)
 
 
 def elu(tensor: Tensor, alpha: float = 1.0) -> Tensor:
     """x, or alpha · (eˣ − 1) for x ≤ 0."""
     check.kind("elu", tensor, "the tensor", "float")
-    return (_expm1(tensor.clamp_max(0.0)) * alpha).mask_where(tensor.greater(0.0), tensor)
+    return _in_f32(lambda x: _elu(x, alpha), tensor)
 
 
 def celu(tensor: Tensor, alpha: float = 1.0) -> Tensor:
@@ -162,12 +166,13 @@ def celu(tensor: Tensor, alpha: float = 1.0) -> Tensor:
     alpha = check.number("celu", alpha, "alpha")
     if alpha == 0:
         raise ArgumentError("celu: alpha is 0; it must not be 0")
-    return (_expm1(tensor.clamp_max(0.0) / alpha) * alpha).mask_where(tensor.greater(0.0), tensor)
+    return _in_f32(lambda x: (_expm1(x.clamp_max(0.0) / alpha) * alpha).mask_where(x.greater(0.0), x), tensor)
 
 
 def selu(tensor: Tensor) -> Tensor:
     """γ · elu(x, α) with the constants of self-normalising networks (Klambauer et al. 2017)."""
-    return elu(tensor, 1.6732632423543772) * 1.0507009873554805
+    check.kind("selu", tensor, "the tensor", "float")
+    return _in_f32(lambda x: _elu(x, 1.6732632423543772) * 1.0507009873554805, tensor)
 
 
 def thresholded_relu(tensor: Tensor, alpha: float = 1.0) -> Tensor:
@@ -232,6 +237,16 @@ def _native(tensor: Tensor, name: str, *args: Any) -> Tensor:
 def _along(tensor: Tensor, name: str, dim: int) -> Tensor:
     check.kind(name, tensor, "the tensor", "float")
     return _native(tensor, name, check.dim(name, dim, tensor.rank))
+
+
+def _in_f32(formula: Callable[[Tensor], Tensor], tensor: Tensor) -> Tensor:
+    """A formula of several steps, in f32 and rounded once for halves: its constants and differences need more digits."""
+    dtype = tensor.dtype
+    return formula(tensor.cast(F32)).cast(dtype) if dtype is F16 or dtype is BF16 else formula(tensor)
+
+
+def _elu(tensor: Tensor, alpha: float) -> Tensor:
+    return (_expm1(tensor.clamp_max(0.0)) * alpha).mask_where(tensor.greater(0.0), tensor)
 
 
 def _expm1(tensor: Tensor) -> Tensor:

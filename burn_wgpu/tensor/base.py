@@ -740,7 +740,7 @@ def _squeeze(name: str, tensor: Tensor, axes: tuple[int, ...]) -> Tensor:
 
 
 def _logic(tensor: Tensor, name: str, dim: int | Sequence[int] | None, keepdim: bool) -> Tensor:
-    tensor = tensor.dequantize()
+    tensor, keepdim = tensor.dequantize(), check.flag(name, keepdim, "keepdim")
     ops, p = tensor._ops, tensor.primitive
     extra = () if ops.kind == "bool" else (ops.bool_dtype,)
     target = ops if ops.kind == "bool" else ops.of("bool")

@@ -159,6 +159,16 @@ def dim(name: str, value: int, rank: int, what: str = "dim") -> int:
     return index + rank if index < 0 else index
 
 
+def flag(name: str, value: object, what: str) -> bool:
+    """True or False, and no number: in `t.sum(0, 1)` the 1 was meant as an axis."""
+    if value is True or value is False:
+        return value
+    if isinstance(value, np.bool_):
+        return bool(value)
+    remedy = f". Several axes are one argument, as {name}((0, 1))" if what.startswith("keepdim") else ""
+    raise DTypeError(f"{name}: {what} is {_shown(value)}; it must be True or False{remedy}")
+
+
 def listed(value: object) -> TypeGuard[Iterable[Any]]:
     """Something to go through: a NumPy array of rank 0 only looks like it."""
     return isinstance(value, Iterable) and getattr(value, "ndim", 1) != 0

@@ -46,8 +46,10 @@ class Float:
         """(Σ |x|^p)^(1/p) of all elements ([1]), or along axes, which go unless keepdim; see `linalg.vector_norm`."""
         from burn_wgpu.tensor.linalg import vector_norm_dims
 
+        keepdim = check.flag("norm", keepdim, "keepdim")
         if dim is None:
-            return vector_norm_dims(self.flatten(), p, [0])
+            whole = vector_norm_dims(self.flatten(), p, [0])
+            return whole.reshape((1,) * self.rank) if keepdim else whole
         axes = check.dims("norm", dim, self.rank)
         result = vector_norm_dims(self, p, axes)
         return result if keepdim or not axes else result.squeeze_dims(axes)

@@ -254,6 +254,7 @@ def qr(tensor: Tensor, reduced: bool = True) -> tuple[Tensor, Tensor]:
     Q's columns are orthonormal, R is upper triangular. Differentiable for m ≥ n of full rank, reduced.
     """
     _matrix("qr", tensor)
+    reduced = check.flag("qr", reduced, "reduced")
     parts = np.linalg.qr(_host(tensor), "reduced" if reduced else "complete")
     q, r = _like(parts[0], tensor), _like(parts[1], tensor)
     if not _records(tensor):
@@ -318,6 +319,7 @@ def cholesky(tensor: Tensor, upper: bool = False) -> Tensor:
     A pivot that is not positive raises ArgumentError with its place. Differentiable.
     """
     _matrix("cholesky", tensor)
+    upper = check.flag("cholesky", upper, "upper")
     if tensor.shape[-1] != tensor.shape[-2]:
         raise ShapeError(f"cholesky: A has shape {list(tensor.shape)}; its last two axes must be equal")
     wide = tensor.cast(F32) if _half(tensor) else tensor

@@ -13,7 +13,7 @@ import numpy as np
 
 from burn_wgpu.contract.options import PadMode
 from burn_wgpu.device import DTypeLike
-from burn_wgpu.std.dtype import RANGES
+from burn_wgpu.std.dtype import BF16, F16, F32, RANGES
 from burn_wgpu.std.errors import ArgumentError, DTypeError, ShapeError
 from burn_wgpu.std.scalar import as_scalar
 from burn_wgpu.tensor import check
@@ -461,7 +461,7 @@ class Numeric:
     def sort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
         """Sorted along an axis, stable; NaN is the largest, −0 equals +0."""
         axis = check.dim("sort", dim, self.rank)
-        return wrap(self._ops.sort(self.primitive, axis, bool(descending)), self._ops)
+        return wrap(self._ops.sort(self.primitive, axis, check.flag("sort", descending, "descending")), self._ops)
 
     def sort_descending(self: Tensor, dim: int = -1) -> Tensor:
         """Sorted along an axis, the largest first."""
@@ -469,7 +469,7 @@ class Numeric:
 
     def sort_with_indices(self: Tensor, dim: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
         """(sort, argsort)."""
-        return _with_indices(self, "sort_with_indices", dim, bool(descending))
+        return _with_indices(self, "sort_with_indices", dim, check.flag("sort_with_indices", descending, "descending"))
 
     def sort_descending_with_indices(self: Tensor, dim: int = -1) -> tuple[Tensor, Tensor]:
         """(sort_descending, argsort_descending)."""
@@ -478,7 +478,8 @@ class Numeric:
     def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
         """The permutation along an axis that sorts; equal elements keep their order."""
         axis, ops = check.dim("argsort", dim, self.rank), self._ops
-        return wrap(ops.argsort(self.primitive, axis, bool(descending), *_index_dtype(self)), ops.of("int"))
+        down = check.flag("argsort", descending, "descending")
+        return wrap(ops.argsort(self.primitive, axis, down, *_index_dtype(self)), ops.of("int"))
 
     def argsort_descending(self: Tensor, dim: int = -1) -> Tensor:
         """The permutation along an axis that sorts, the largest first."""
@@ -650,6 +651,9 @@ def _floor_divide(lhs: Tensor, rhs: Operand) -> Tensor:
             return binary(lhs, other, "div", "div_scalar")
         if math.isinf(divisor):
             other = constant(lhs, other, "floor_divide")
+    if lhs.dtype in (F16, BF16):  # the difference below has digits that halves lack
+        wide = other if isinstance(other, (int, float)) else other.cast(F32)
+        return _floor_divide(lhs.cast(F32), wide).cast(lhs.dtype)
     rest = binary(lhs, other, "remainder", "remainder_scalar")
     if lhs.kind == "int":
         # Truncated, and one less where the truncated rest is not the floored one: self − rest could wrap.
@@ -753,11 +757,11 @@ def _whole(tensor: Tensor, name: str, keepdim: bool) -> Tensor:
     if name in _ORDERED:
         check.some(name, p.shape)
     result = wrap(function(p if p.shape else ops.reshape(p, (1,))), ops)
-    return result.reshape((1,) * tensor.rank) if keepdim else result
+    return result.reshape((1,) * tensor.rank) if check.flag(name, keepdim, "keepdim") else result
 
 
 def _reduce(tensor: Tensor, name: str, dim: int | Sequence[int], keepdim: bool, label: str = "") -> Tensor:
-    axes = check.dims(label or name, dim, tensor.rank)
+    axes, keepdim = check.dims(label or name, dim, tensor.rank), check.flag(name, keepdim, "keepdim")
     ops, p = tensor._ops, tensor.primitive
     if not axes:
         return unary(tensor, "abs") if name == "max_abs" else tensor
@@ -802,6 +806,7 @@ def _arg(tensor: Tensor, name: str, dim: int | None, keepdim: bool) -> Tensor:
         check.some(name, tensor.shape)
         tensor, dim, keepdim = tensor.flatten(), 0, True
     axis, ops = check.dim(name, dim, tensor.rank), tensor._ops
+    keepdim = check.flag(name, keepdim, "keepdim")
     function = getattr(ops, name)
     check.some(name, tensor.shape, axis)
     result = wrap(function(tensor.primitive, axis, *_index_dtype(tensor)), ops.of("int"))

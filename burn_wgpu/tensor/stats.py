@@ -42,7 +42,7 @@ class Stats:
         given, and the axes go unless keepdims. dtype converts first.
         """
         if axis is None and keepdims is None and ddof is None and dtype is None and out is None:
-            return _spread("var", self, dim, keepdim and dim is not None, 1)
+            return _spread("var", self, dim, keepdim if dim is not None else False, 1)
         return _numpy_spread("var", self, dim, axis, keepdims, ddof, dtype, out)
 
     def std(
@@ -58,7 +58,7 @@ class Stats:
     ) -> Tensor:
         """√var, with the arguments of var."""
         if axis is None and keepdims is None and ddof is None and dtype is None and out is None:
-            return _spread("std", self, dim, keepdim and dim is not None, 1)
+            return _spread("std", self, dim, keepdim if dim is not None else False, 1)
         return _numpy_spread("std", self, dim, axis, keepdims, ddof, dtype, out)
 
     def var_bias(self: Tensor, dim: int) -> Tensor:
@@ -95,6 +95,7 @@ class Stats:
 
 def _spread(name: str, tensor: Tensor, dim: Dims, keepdim: bool, correction: float) -> Tensor:
     check.kind(name, tensor, "the tensor", "float")
+    keepdim = check.flag(name, keepdim, "keepdim")
     if dim is None:
         # Of all: [1], or by NumPy's keepdims every axis with size 1. Burn's axes are kept where some are named.
         result = _spread(name, tensor.flatten(), 0, True, correction)

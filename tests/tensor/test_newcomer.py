@@ -13,7 +13,7 @@ import pytest
 from burn_wgpu import Device, Tensor, TensorData, assert_approx_eq, assert_eq, from_dlpack, from_torch, to_torch
 from burn_wgpu.std import shape as shapes
 from burn_wgpu.std.errors import ArgumentError, BurnError, DTypeError, IndexOutOfRange, ShapeError
-from burn_wgpu.tensor import activation, collective, signal
+from burn_wgpu.tensor import activation, collective, linalg, signal
 from burn_wgpu.tensor.closeness import assert_shape, assert_within_range
 from burn_wgpu.tensor.functional import conv2d
 
@@ -46,6 +46,13 @@ def test_numpys_reductions_of_all_are_of_one_element(device: Device, name: str) 
     found = REDUCTIONS[name](Tensor(A, device=device))  # type: ignore[operator]
     assert found.shape == (1,)
     np.testing.assert_allclose(found.item(), REDUCTIONS[name](A), rtol=1e-6)  # type: ignore[operator]
+
+
+def test_all_axes_may_be_kept(device: Device) -> None:
+    t = Tensor(CUBE, device=device)
+    for kept in (t.sum(keepdim=True), t.any(keepdim=True), t.max(keepdim=np.bool_(True)), t.norm(keepdim=True)):
+        assert kept.shape == (1, 1, 1)
+    assert t.sum().shape == t.var().shape == t.norm().shape == (1,)
 
 
 def test_numpys_spread_divides_by_what_ddof_says(device: Device) -> None:
@@ -229,6 +236,14 @@ WRONG: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: assert_approx_eq(T, A, 1e-3), DTypeError, "assert_approx_eq: the tolerance is 0.001; it must be"),  # type: ignore[arg-type]
     (lambda: assert_shape(T, None), DTypeError, "assert_shape: a Tensor and a NoneType"),  # type: ignore[arg-type]
     (lambda: shapes.reduce((2, 3), None), DTypeError, "reduce: the axis is of type NoneType"),  # type: ignore[arg-type]
+    (lambda: T.sum(0, 1), DTypeError, "sum: keepdim is 1; it must be True or False. Several axes are one argument"),  # type: ignore[arg-type]
+    (lambda: T.any(0, 1), DTypeError, "any: keepdim is 1"),  # type: ignore[arg-type]
+    (lambda: T.argmax(0, 1), DTypeError, "argmax: keepdim is 1"),  # type: ignore[arg-type]
+    (lambda: T.var(0, 1), DTypeError, "var: keepdim is 1"),  # type: ignore[arg-type]
+    (lambda: T.norm(2, 0, 1), DTypeError, "norm: keepdim is 1"),  # type: ignore[arg-type]
+    (lambda: T.max(None, T), DTypeError, "max: keepdim is of type Tensor"),  # type: ignore[arg-type]
+    (lambda: T.sort(0, 1), DTypeError, "sort: descending is 1; it must be True or False"),  # type: ignore[arg-type]
+    (lambda: linalg.qr(T, "complete"), DTypeError, "qr: reduced is 'complete'"),  # type: ignore[arg-type]
     (lambda: round(T, "a"), DTypeError, "round: ndigits is 'a'"),  # type: ignore[call-overload]
 ]  # fmt: skip
 
