@@ -1,12 +1,15 @@
 """Sorting and top-k, and PyTorch's (CUDA) on the same GPU in the same run where it is installed: JSON and a table.
 
-    python bench/bench_sort.py [--out FOLDER] [--before JSON] [--torch JSON] [--budget SECONDS]
+    python bench/bench_sort.py [--out FOLDER] [--before JSON] [--budget SECONDS]
 
 Ours are timed by timestamp queries, PyTorch's by CUDA events; both warm, medians of several samples. The rate counts
 what must be moved at least: the values read once and the results written once. `sort` gives values only;
 `sort_with_indices` and `topk_with_indices` give 64-bit positions too (of ints: in the tensor's dtype), as PyTorch's
-sort and topk always do. --before names the JSON of an earlier run, whose times become a column; --torch one whose times
-of PyTorch are taken instead of measuring them again.
+sort and topk always do. --before names the JSON of an earlier run: the times that it compared with, or else its own,
+become a column.
+
+An NVIDIA GPU that is mostly idle lowers its clocks after a few seconds, which made times up to three times as long in
+runs without PyTorch; its CUDA context, kept through the run, prevents that.
 """
 
 from __future__ import annotations
@@ -121,17 +124,13 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     parser.add_argument("--before", type=Path)
     parser.add_argument("--budget", type=float, default=0.1)
-    parser.add_argument("--torch", type=Path)
     args = parser.parse_args()
     backend, device = WgpuBackend(), WgpuDevice()
     context = bench.Context(backend, device)
     ceilings = bench.ceilings(context)
 
-    def earlier(path: Path | None, what: str) -> dict[Any, float]:
-        results = json.loads(path.read_text())["results"] if path else []
-        return {(r["name"], r["dtype"], tuple(r["shape"])): r[what] for r in results}
-
-    before, known = earlier(args.before, "ms"), earlier(args.torch, "torch_ms")
+    earlier = json.loads(args.before.read_text())["results"] if args.before else []
+    before = {(r["name"], r["dtype"], tuple(r["shape"])): r.get("before_ms", r["ms"]) for r in earlier}
     rows: list[dict[str, Any]] = []
     for dtype in (F32, I32, F16):
         for shape in SMALL if context.software else SHAPES:
@@ -139,7 +138,7 @@ def main() -> None:
             data = TensorData.of(values, dtype)
             upload = backend.float_from_data if dtype.is_float else backend.int_from_data
             tensor = upload(data, device)
-            others = {} if known else peers(values, dtype)
+            others = peers(values, dtype)
             for name, (work, result_bytes) in cases(backend, tensor).items():
                 ms = ours_ms(context, work, args.budget)
                 gb_s = (prod(shape) * dtype.size_bytes + result_bytes) / ms / 1e6
@@ -150,16 +149,11 @@ def main() -> None:
                 place = (name, dtype.name, shape)
                 if name in others:
                     row["torch_ms"] = torch_ms(others[name], args.budget)
-                elif place in known:
-                    row["torch_ms"] = known[place]
                 if place in before:
                     row["before_ms"] = before[place]
                 rows.append(row)
     environment = bench.environment(context)
-    if known:
-        then = json.loads(args.torch.read_text())["environment"]
-        environment |= {"torch": f"{then['torch']} (earlier run, {then['adapter']}, {then['date']})"}
-    elif any("torch_ms" in r for r in rows):
+    if any("torch_ms" in r for r in rows):
         import torch
 
         environment |= {"torch": torch.__version__, "gpu": torch.cuda.get_device_name(0)}
