@@ -322,12 +322,22 @@ class Device:
         return find_adapter(self.index)
 
     def dtype_usage(self, dtype: DTypeLike) -> DTypeUsage:
-        """What the device was shown to be able to do with the dtype: storage, arithmetic, accelerated."""
-        wanted = as_dtype(dtype)
+        """What the device was shown to be able to do with the dtype: storage, arithmetic, accelerated.
+
+        float, int and bool mean the device's default dtypes, as they do where tensors are made.
+        """
+        wanted = as_dtype(dtype) if isinstance(dtype, DType) else self._default_of(dtype) or as_dtype(dtype)
         found = self._usage.get(wanted)
         if found is None:
             found = self._usage[wanted] = self.backend.dtype_usage(self.handle, wanted)
         return found
+
+    def _default_of(self, name: object) -> DType | None:
+        settings = self.settings
+        for kind, found in zip((float, int, bool), _fields(settings), strict=True):
+            if name is kind or name == kind.__name__:
+                return found
+        return None
 
     def supports_dtype(self, dtype: DTypeLike) -> bool:
         """Whether every operation works with the dtype, with all its digits: not with f64 on a GPU."""

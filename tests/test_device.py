@@ -208,3 +208,11 @@ def test_a_device_with_default_limits_is_another_one() -> None:
     small = Device("wgpu:0", default_limits=True)
     assert small != Device("wgpu:0")
     assert (Tensor([1.0], device=small) + 1).tolist() == [2.0]
+
+
+@pytest.mark.parametrize("spec", ["cpu", pytest.param("wgpu", marks=pytest.mark.gpu)])
+def test_the_names_of_kinds_ask_for_the_default_dtypes(spec: str) -> None:
+    device = Device(spec, float="f16", int="u8")
+    for kind, dtype in ((float, "f16"), (int, "u8"), (bool, device.settings.bool_dtype)):
+        assert device.dtype_usage(kind) == device.dtype_usage(kind.__name__) == device.dtype_usage(dtype)
+    assert device.supports_dtype(bool) and device.supports_dtype("int")
