@@ -30,6 +30,7 @@ from burn_wgpu.contract.options import (
     PadMode,
     UnfoldOptions,
 )
+from burn_wgpu.std.data import TensorData
 from burn_wgpu.std.dtype import BOOL_U8, BOOL_U32, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64
 from burn_wgpu.std.slice import Slice
 from burn_wgpu.testing.records.call import Draw, Given, held
@@ -337,6 +338,21 @@ def _attention(d: Draw, full: bool) -> tuple[Any, ...]:
     return *tensors, mask, d.normal(*scores) if pick(d, True, False) else None, options
 
 
+def _attention_backward(d: Draw) -> tuple[Any, ...]:
+    """With what the forward pass gives, from the reference in float64."""
+    *tensors, options = _attention(d, False)
+    b: Any = ReferenceBackend()
+    up = [b.float_from_data(TensorData.of(g.values.astype(np.float64), F64), ReferenceDevice(0)) for g in tensors]
+    output, logsumexp = (b.float_into_data(t).numpy() for t in b.attention_with_logsumexp(*up, options))
+    # In f64 all their digits count: the gradient in f64 is computed from them.
+    kept: Any = (lambda values, kind: values) if d.dtype is F64 else held
+    kind = F64 if d.dtype is F64 else F32
+    return (
+        *(fixed(g) for g in tensors), Given(kept(output, d.dtype), d.dtype, free=False),
+        Given(kept(logsumexp, kind), kind, free=False), d.normal(*output.shape), options,
+    )  # fmt: skip
+
+
 def _ctc(d: Draw, grad: bool) -> tuple[Any, ...]:
     """Targets of few different labels, so that repetitions and targets that are too long are frequent."""
     steps, batch, labels, classes = between(d, 1, 9), between(d, 1, 4), between(d, 1, 6), between(d, 2, 5)
@@ -538,6 +554,7 @@ CASES: dict[str, Case] = {
     "embedding_backward": lambda d: _embedding(d, True),
     "attention": lambda d: _attention(d, True),
     "attention_with_logsumexp": lambda d: _attention(d, False),
+    "attention_backward": _attention_backward,
     "ctc_loss": lambda d: _ctc(d, False),
     "ctc_loss_backward": lambda d: _ctc(d, True),
     "float_matmul": _product,

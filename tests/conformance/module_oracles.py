@@ -401,11 +401,10 @@ def _layer_norm(x: Array, gamma: Array, beta: Array | None, eps: float) -> Array
     return F.layer_norm(t(x), (x.shape[-1],), t(gamma), t(beta), eps).numpy()
 
 
-def _scores(query: Array, key: Array, o: AttentionModuleOptions) -> Any:
-    repeat = query.shape[1] // key.shape[1]
-    keys = t(key).repeat_interleave(repeat, 1)
+def _scores(query: Any, key: Any, o: AttentionModuleOptions) -> Any:
+    keys = key.repeat_interleave(query.shape[1] // key.shape[1], 1)
     scale = query.shape[-1] ** -0.5 if o.scale is None else o.scale
-    scores = t(query) @ keys.transpose(-1, -2) * scale
+    scores = query @ keys.transpose(-1, -2) * scale
     if o.softcap is not None:
         scores = o.softcap * torch.tanh(scores / o.softcap)
     if o.is_causal:
@@ -416,7 +415,7 @@ def _scores(query: Array, key: Array, o: AttentionModuleOptions) -> Any:
 
 
 def _attention(q: Array, k: Array, v: Array, mask: Array | None, bias: Array | None, o: Any) -> Array:
-    scores = _scores(q, k, o)
+    scores = _scores(t(q), t(k), o)
     if mask is not None:
         scores = scores.masked_fill(t(mask.astype(bool)), -inf)
     if bias is not None:
@@ -427,8 +426,18 @@ def _attention(q: Array, k: Array, v: Array, mask: Array | None, bias: Array | N
 
 def _logsumexp(q: Array, k: Array, v: Array, o: Any) -> tuple[Array, Array | None]:
     """The logsumexp of a query that sees nothing is only promised to be finite."""
-    total = torch.logsumexp(_scores(q, k, o), -1).numpy()
+    total = torch.logsumexp(_scores(t(q), t(k), o), -1).numpy()
     return _attention(q, k, v, None, None, o), None if np.isinf(total).any() else total
+
+
+def _attention_backward(q: Array, k: Array, v: Array, out: Array, lse: Array, g: Array, o: Any) -> list[Array]:
+    def apply(q: Any, k: Any, v: Any) -> Any:
+        scores = _scores(q, k, o)
+        hidden = torch.isinf(scores).all(-1, keepdim=True)  # a query that sees nothing gives 0, and no NaN goes back
+        shares = torch.where(hidden, 0.0, torch.softmax(torch.where(hidden, 0.0, scores), -1))
+        return shares @ v.repeat_interleave(q.shape[1] // k.shape[1], 1)
+
+    return gradients(apply, g, q, k, v)
 
 
 def _ctc_args(lp: Any, targets: Array, *lengths: Array) -> Any:
@@ -549,6 +558,7 @@ ORACLES: dict[str, Oracle] = {
     ),
     "attention": _attention,
     "attention_with_logsumexp": _logsumexp,
+    "attention_backward": _attention_backward,
     "ctc_loss": _ctc_loss,
     "ctc_loss_backward": _ctc_loss_backward,
     "float_matmul": np.matmul,
