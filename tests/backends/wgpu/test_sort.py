@@ -299,6 +299,6 @@ def test_many_short_rows(device: WgpuDevice) -> None:
 
 @pytest.mark.long
 def test_more_rows_than_an_axis_holds_workgroups(device: WgpuDevice) -> None:
-    values = np.random.default_rng(3).integers(0, 250, (65_536 * 256 + 40, 3)).astype(np.uint8)
+    values = np.random.default_rng(3).integers(0, 250, (65_536 * 256 + 40, 4)).astype(np.uint8)
     found = B.int_sort(up(values, dt.U8, device), 1, False)
     assert equal(down(found), np.sort(values, axis=1))
