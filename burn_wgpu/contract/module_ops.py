@@ -170,7 +170,8 @@ class ModuleOps(Group):
         x [N, Ci, H, W], offset [N, 2·og·kh·kw, Ho, Wo], weight [Co, Ci/wg, kh, kw], mask [N, og·kh·kw, Ho, Wo],
         bias [Co] → [N, Co, Ho, Wo]; og and wg are the offset and weight groups. Offset channels are, for each offset
         group, row and column of the kernel, the pair (dy, dx); tap (i, j) samples at y = oy·s − p + i·d + dy and x
-        likewise, bilinearly. Positions outside (−1, H) × (−1, W) give 0, corners outside the image count 0.
+        likewise, bilinearly. Positions outside (−1, H) × (−1, W) give 0, also infinite ones, and corners outside the
+        image count 0; an offset that is NaN gives NaN.
         """
 
     @required
@@ -184,7 +185,10 @@ class ModuleOps(Group):
         output_grad: FloatPrim,
         options: DeformConvOptions,
     ) -> DeformConvGradients:
-        """The gradients of x, offset, weight, mask and bias (None for those that were not given)."""
+        """The gradients of x, offset, weight, mask and bias (None for those that were not given).
+
+        The same input gives the same bits, however many taps look at one element of x.
+        """
 
     @required
     def conv3d(self, x: FloatPrim, weight: FloatPrim, bias: FloatPrim | None, options: ConvOptions) -> FloatPrim:

@@ -1,9 +1,11 @@
 // Where a tap of a deformable convolution looks, and the four elements around that place.
 //
 // offset [batch, offset groups, taps, 2, points] as pairs (dy, dx), x [batch, channels, height, width], both dense.
+//! use lib/math
 //! needs Params
 
-// The place's upper left element, how far it lies beyond it, and whether it lies in (−1, height) × (−1, width).
+// The place's upper left element, how far it lies beyond it, and whether it lies in (−1, height) × (−1, width). A place that
+// is NaN lies nowhere, but its sample is NaN.
 struct Sample { y: i32, x: i32, fy: f32, fx: f32, valid: bool, }
 
 // The element of (batch, offset group, tap, point): x = batch, y = group, z = tap, w = point.
@@ -19,12 +21,16 @@ fn sample_at(e: vec4<u32>) -> Sample {
     let i = e.z / params.kernel_width;
     let j = e.z - i * params.kernel_width;
     let at = ((e.x * params.offset_groups + e.y) * params.taps + e.z) * 2u * params.points + e.w;
-    let y = f32(i32(oy * params.stride0 + i * params.dilation0) - i32(params.padding0)) + load_offset(at);
-    let x = f32(i32(ox * params.stride1 + j * params.dilation1) - i32(params.padding1)) + load_offset(at + params.points);
-    let valid = y > -1.0 && y < f32(params.height) && x > -1.0 && x < f32(params.width);
+    let by_y = load_offset(at);
+    let by_x = load_offset(at + params.points);
+    let y = f32(i32(oy * params.stride0 + i * params.dilation0) - i32(params.padding0)) + by_y;
+    let x = f32(i32(ox * params.stride1 + j * params.dilation1) - i32(params.padding1)) + by_x;
+    let valid = !is_nan(by_y) && !is_nan(by_x) && y > -1.0 && y < f32(params.height) && x > -1.0 && x < f32(params.width);
     let top = floor(select(0.0, y, valid));
     let left = floor(select(0.0, x, valid));
-    return Sample(i32(top), i32(left), select(0.0, y - top, valid), select(0.0, x - left, valid), valid);
+    let fy = select(select(0.0, by_y, is_nan(by_y)), y - top, valid);
+    let fx = select(select(0.0, by_x, is_nan(by_x)), x - left, valid);
+    return Sample(i32(top), i32(left), fy, fx, valid);
 }
 fn inside(s: Sample, dy: i32, dx: i32) -> bool {
     let y = s.y + dy;

@@ -136,8 +136,12 @@ class DeformedColumns:
         self.valid = (self.y > -1) & (self.y < height) & (self.column > -1) & (self.column < width)
         self.values = sum(weight * self._corner(dy, dx)[0] for dy, dx, weight in self._weights())
 
+    def _beyond(self) -> list[np.ndarray]:
+        """How far a place lies beyond its upper left element; an infinite one is outside, whatever lies there."""
+        return [np.where(np.isinf(place), 0.0, place - np.floor(place)) for place in (self.y, self.column)]
+
     def _weights(self) -> list[tuple[int, int, np.ndarray]]:
-        fy, fx = self.y - np.floor(self.y), self.column - np.floor(self.column)
+        fy, fx = self._beyond()
         return [(dy, dx, (fy if dy else 1 - fy) * (fx if dx else 1 - fx)) for dy in (0, 1) for dx in (0, 1)]
 
     def _corner(self, dy: int, dx: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -158,7 +162,7 @@ class DeformedColumns:
 
     def slopes(self) -> tuple[np.ndarray, np.ndarray]:
         """The derivatives of the samples by y and by x, shaped as `values`."""
-        fy, fx = self.y - np.floor(self.y), self.column - np.floor(self.column)
+        fy, fx = self._beyond()
         corner = {(dy, dx): self._corner(dy, dx)[0] for dy in (0, 1) for dx in (0, 1)}
         by_y = (1 - fx) * (corner[1, 0] - corner[0, 0]) + fx * (corner[1, 1] - corner[0, 1])
         by_x = (1 - fy) * (corner[0, 1] - corner[0, 0]) + fy * (corner[1, 1] - corner[1, 0])

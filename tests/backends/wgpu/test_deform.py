@@ -57,7 +57,7 @@ def agree(values: Sequence[Any], options: DeformConvOptions, kind: Any, device: 
     for name, got, want in zip(NAMES, found, gradients(REF, values, options, kind, REF_DEVICE), strict=True):
         assert (got is None) == (want is None), name
         if got is not None:
-            atol = 4e-6 * max(np.abs(want).max(initial=0.0), 1.0)
+            atol = 4e-6 * np.abs(want[np.isfinite(want)]).max(initial=1.0)
             np.testing.assert_allclose(got, want, STEP[kind], atol, err_msg=name)
 
 
@@ -100,6 +100,26 @@ def test_offsets_of_any_length(far: float, device: WgpuDevice) -> None:
     """Whole numbers, all over the image without order, and almost all outside."""
     case = CASES["many taps"]
     agree(drawn(*case[:3], options_of(case), far), options_of(case), dt.F32, device)
+
+
+def test_an_infinite_offset_looks_outside_and_nan_is_kept(device: WgpuDevice) -> None:
+    """As zeros lie everywhere outside; a NaN makes its sample, and what depends on it, NaN."""
+    case = CASES["plain"]
+    options = options_of(case)
+    values = drawn(*case[:3], options)
+    values[1][0, 3, 1, 2], values[1][1, 4, 0, 0], values[1][0, 8, 2, 3] = np.inf, -np.inf, np.inf
+    agree(values, options, dt.F32, device)
+    assert all(np.isfinite(g).all() for g in gradients(B, values, options, dt.F32, device))
+    values[1][0, 2, 2, 2], values[1][1, 7, 1, 1] = np.nan, np.nan
+    agree(values, options, dt.F32, device)
+    x_grad, offset_grad, _, mask_grad, _ = gradients(B, values, options, dt.F32, device)
+    assert np.isfinite(x_grad).all()
+    assert np.isnan(mask_grad).sum() == 2 and np.isnan(offset_grad).sum() == 2
+    outputs = []
+    for b, dev in ((B, device), (REF, REF_DEVICE)):
+        outputs.append(down(b.deform_conv2d(*(up(a, dt.F32, dev) for a in values[:5]), options), b))
+    np.testing.assert_allclose(*outputs, 2e-6, 1e-5)
+    assert np.isnan(outputs[0]).sum() == 2 * outputs[0].shape[1]
 
 
 def test_all_taps_may_look_at_one_element(device: WgpuDevice) -> None:
