@@ -113,9 +113,9 @@ def test_few_candidates_are_looked_at_and_many_are_sorted() -> None:
     assert files(select_assign(16, 16, 4000)) == ["index/scatter_few"]
     assert files(select_assign(16, 16, 20_000))[0] == "index/rows"
     plan = select_assign(30_000, 384, 1024)
-    assert files(plan) == ["index/rows", "sort/tile", "index/blocks", "index/segments"]
-    assert files(select_assign(30_000, 384, 1024, Update.ASSIGN)) == ["index/rows", "sort/tile", "index/segments"]
-    assert files(select_assign(30_000, 384, 100)) == ["index/rows", "sort/tile", "index/segments"]
+    assert files(plan) == ["index/rows", "sort/radix", "index/blocks", "index/segments"]
+    assert files(select_assign(30_000, 384, 1024, Update.ASSIGN)) == ["index/rows", "sort/radix", "index/segments"]
+    assert files(select_assign(30_000, 384, 100)) == ["index/rows", "sort/radix", "index/segments"]
     fits(plan)
 
 
