@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from burn_wgpu.std.dtype import DType
+from burn_wgpu.std.errors import ShapeError
 from burn_wgpu.std.slice import Slice
 from burn_wgpu.std.text import element as element
 
@@ -57,6 +58,11 @@ class Display:
         digits = spec.removeprefix(".")
         if spec.startswith(".") and digits.isdigit():
             return show(self, replace(_options, precision=int(digits)))
+        if self.size != 1:
+            raise ShapeError(
+                f"format: the tensor has shape {list(self.shape)} and the format is {spec!r}; only one "
+                f"element takes a number's format. Write '.2' for two decimals everywhere"
+            )
         return format(self.item(), spec)
 
 

@@ -160,6 +160,8 @@ MASK = Tensor([True, False, True], device="cpu")
 MESSAGES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: T.transpose(0, 1), ArgumentError, "transpose: the axes are 0, 1; it takes none. Exchange two axes with "
      ".swap_dims(first, second), order all with .permute(axes)"),
+    (lambda: f"{T:.2f}", ShapeError, "format: the tensor has shape [2, 3] and the format is '.2f'; only one element "
+     "takes a number's format. Write '.2' for two decimals everywhere"),
     (lambda: T.squeeze(0), ShapeError, "squeeze: axis 0 of shape [2, 3] has size 2; it must be 1"),
     (lambda: T.roll(1, 5), ShapeError, "roll: dim 5 is out of range for rank 2; it must lie in -2 .. 1"),
     (lambda: T.split([1, 2]), ShapeError, "split: sizes [1, 2] add up to 3, and axis 0 of shape [2, 3] has 2; they "
