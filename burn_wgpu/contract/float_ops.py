@@ -125,6 +125,14 @@ class FloatOps(Group):
     def float_remainder_scalar(self, lhs: FloatPrim, rhs: Scalar) -> FloatPrim:
         """lhs − ⌊lhs / rhs⌋·rhs."""
 
+    @elementwise(np.floor_divide, tensors=2)
+    def float_floor_divide(self, lhs: FloatPrim, rhs: FloatPrim) -> FloatPrim:
+        """⌊lhs / rhs⌋ of the exact quotient; NumPy's floor_divide: lhs / rhs for rhs = 0, NaN for lhs = ±inf."""
+
+    @elementwise(np.floor_divide, scalars=1, wgsl="float_floor_divide")
+    def float_floor_divide_scalar(self, lhs: FloatPrim, rhs: Scalar) -> FloatPrim:
+        """⌊lhs / rhs⌋."""
+
     @elementwise(np.fmod, tensors=2)
     def float_fmod(self, lhs: FloatPrim, rhs: FloatPrim) -> FloatPrim:
         """lhs − trunc(lhs / rhs)·rhs, with the sign of lhs; lhs where rhs is ±inf; NaN for lhs = ±inf or rhs = 0."""
@@ -161,7 +169,7 @@ class FloatOps(Group):
     def float_clamp(self, tensor: FloatPrim, min: Scalar, max: Scalar) -> FloatPrim:
         """max(min(x, max), min); a NaN anywhere gives NaN."""
 
-    @elementwise(np.power, tensors=2)
+    @elementwise(math.power, tensors=2)
     def float_powf(self, lhs: FloatPrim, rhs: FloatPrim) -> FloatPrim:
         """lhs to the rhs by IEEE: x^0 = 1 even for NaN, a negative base has powers at integers only (else NaN)."""
 
@@ -183,7 +191,7 @@ class FloatOps(Group):
             return self.float_powi_scalar(tensor, int(value))
         return self.float_powf_scalar_impl(tensor, value)
 
-    @elementwise(np.power, scalars=1, wgsl="float_powf")
+    @elementwise(math.power, scalars=1, wgsl="float_powf")
     def float_powf_scalar_impl(self, tensor: FloatPrim, value: Scalar) -> FloatPrim:
         """tensor to the value, as float_powf."""
 

@@ -5,6 +5,8 @@ A shader file is WGSL as it stands. Comment lines tell the composer what it leav
     //! use lib/math            brings a library file
     //! needs V, WORKGROUP      names that the prelude must define
 
+Of two library files that declare a name, the one that is named last gives it.
+
 Unreachable functions are left out, so a library may be large and a kernel stays short (naga is linear in lines).
 That needs one layout rule: a top-level declaration starts in column 0 and ends with `;`, with `}` in column 0, or on
 its own line.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from burn_wgpu.std.dtype import BF16, F16, F32, FLEX32
+from burn_wgpu.std.dtype import FLEX32
 from burn_wgpu.std.errors import ArgumentError, ShapeError
 from burn_wgpu.tensor import check
 from burn_wgpu.tensor.core import wrap
+from burn_wgpu.tensor.float import in_f32
 
 if TYPE_CHECKING:
     from burn_wgpu.tensor.api import Tensor
@@ -39,7 +39,7 @@ def tanh(tensor: Tensor) -> Tensor:
 def tanhshrink(tensor: Tensor) -> Tensor:
     """x − tanh x."""
     check.kind("tanhshrink", tensor, "the tensor", "float")
-    return _in_f32(lambda x: x - x.tanh(), tensor)
+    return in_f32(lambda x: x - x.tanh(), tensor)
 
 
 def leaky_relu(tensor: Tensor, negative_slope: float = 0.01) -> Tensor:
@@ -73,7 +73,7 @@ def gelu_approximate(tensor: Tensor) -> Tensor:
     the digits of large negative x.
     """
     check.kind("gelu_approximate", tensor, "the tensor", "float")
-    return _in_f32(lambda x: x * sigmoid((x * x * 0.07135481627260025 + 1.5957691216057308) * x), tensor)
+    return in_f32(lambda x: x * sigmoid((x * x * 0.07135481627260025 + 1.5957691216057308) * x), tensor)
 
 
 def softmax(tensor: Tensor, dim: int) -> Tensor:
@@ -112,9 +112,12 @@ def softplus_with_threshold(tensor: Tensor, beta: float = 1.0, threshold: float 
     beta, threshold = check.number("softplus", beta, "beta"), check.number("softplus", threshold, "threshold")
     if beta == 0:
         raise ArgumentError("softplus: beta is 0; it must not be 0")
-    dtype = tensor.dtype
+    return in_f32(lambda x: _softplus(x, beta, threshold), tensor)
+
+
+def _softplus(tensor: Tensor, beta: float, threshold: float) -> Tensor:
     # Beyond 88 f64 has no digit left between x and log(1 + eˣ), and a device may compute it through f32.
-    finite = 11.0 if dtype is F16 or dtype is FLEX32 else 88.0
+    finite = 11.0 if tensor.dtype is FLEX32 else 88.0
     limit = min(threshold, finite)
     scaled = tensor * beta
     # Saturated inputs are capped before exp, or their gradient would be 0 · inf.
@@ -145,19 +148,19 @@ def silu(tensor: Tensor) -> Tensor:
 def hard_swish(tensor: Tensor) -> Tensor:
     """x · clamp(x/6 + 1/2, 0, 1)."""
     check.kind("hard_swish", tensor, "the tensor", "float")
-    return _in_f32(lambda x: x * hard_sigmoid(x, 1 / 6, 0.5), tensor)
+    return in_f32(lambda x: x * hard_sigmoid(x, 1 / 6, 0.5), tensor)
 
 
 def mish(tensor: Tensor) -> Tensor:
     """x · tanh(softplus(x))."""
     check.kind("mish", tensor, "the tensor", "float")
-    return _in_f32(lambda x: x * softplus(x).tanh(), tensor)
+    return in_f32(lambda x: x * softplus(x).tanh(), tensor)
 
 
 def elu(tensor: Tensor, alpha: float = 1.0) -> Tensor:
     """x, or alpha · (eˣ − 1) for x ≤ 0."""
     check.kind("elu", tensor, "the tensor", "float")
-    return _in_f32(lambda x: _elu(x, alpha), tensor)
+    return in_f32(lambda x: _elu(x, alpha), tensor)
 
 
 def celu(tensor: Tensor, alpha: float = 1.0) -> Tensor:
@@ -166,13 +169,13 @@ def celu(tensor: Tensor, alpha: float = 1.0) -> Tensor:
     alpha = check.number("celu", alpha, "alpha")
     if alpha == 0:
         raise ArgumentError("celu: alpha is 0; it must not be 0")
-    return _in_f32(lambda x: (_expm1(x.clamp_max(0.0) / alpha) * alpha).mask_where(x.greater(0.0), x), tensor)
+    return in_f32(lambda x: (_expm1(x.clamp_max(0.0) / alpha) * alpha).mask_where(x.greater(0.0), x), tensor)
 
 
 def selu(tensor: Tensor) -> Tensor:
     """γ · elu(x, α) with the constants of self-normalising networks (Klambauer et al. 2017)."""
     check.kind("selu", tensor, "the tensor", "float")
-    return _in_f32(lambda x: _elu(x, 1.6732632423543772) * 1.0507009873554805, tensor)
+    return in_f32(lambda x: _elu(x, 1.6732632423543772) * 1.0507009873554805, tensor)
 
 
 def thresholded_relu(tensor: Tensor, alpha: float = 1.0) -> Tensor:
@@ -237,12 +240,6 @@ def _native(tensor: Tensor, name: str, *args: Any) -> Tensor:
 def _along(tensor: Tensor, name: str, dim: int) -> Tensor:
     check.kind(name, tensor, "the tensor", "float")
     return _native(tensor, name, check.dim(name, dim, tensor.rank))
-
-
-def _in_f32(formula: Callable[[Tensor], Tensor], tensor: Tensor) -> Tensor:
-    """A formula of several steps, in f32 and rounded once for halves: its constants and differences need more digits."""
-    dtype = tensor.dtype
-    return formula(tensor.cast(F32)).cast(dtype) if dtype is F16 or dtype is BF16 else formula(tensor)
 
 
 def _elu(tensor: Tensor, alpha: float) -> Tensor:

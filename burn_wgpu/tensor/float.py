@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from burn_wgpu.contract.options import GridSampleOptions, InterpolateMode
@@ -38,9 +38,8 @@ class Float:
 
     def expm1(self: Tensor) -> Tensor:
         """eˣ − 1, accurate near 0: tanh(x/2) · (eˣ + 1)."""
-        wide = self.cast(F32) if self.dtype in (F16, BF16) else self
         # A large x makes e^x infinite and a very negative one makes it 0, as it should be.
-        return (wide.mul(0.5).tanh().mul(wide.exp().add(1.0))).cast(self.dtype)
+        return in_f32(lambda x: x.mul(0.5).tanh().mul(x.exp().add(1.0)), self)
 
     def norm(self: Tensor, p: float = 2, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
         """(Σ |x|^p)^(1/p) of all elements ([1]), or along axes, which go unless keepdim; see `linalg.vector_norm`."""
@@ -148,11 +147,11 @@ class Float:
 
     def deg2rad(self: Tensor) -> Tensor:
         """x · π/180."""
-        return self.mul(math.pi / 180)
+        return in_f32(lambda x: x.mul(math.pi / 180), self)
 
     def rad2deg(self: Tensor) -> Tensor:
         """x · 180/π."""
-        return self.mul(180 / math.pi)
+        return in_f32(lambda x: x.mul(180 / math.pi), self)
 
     # --------------------------------------------------------------------------------------- two operands
 
@@ -254,6 +253,12 @@ class Float:
         check.space("grid_sample_2d", self, "the tensor")
         chosen = GridSampleOptions() if options is None else GridSampleOptions.of(options)
         return wrap(self._ops.grid_sample_2d(self.primitive, grid.primitive, chosen), self._ops)
+
+
+def in_f32(formula: Callable[[Tensor], Tensor], tensor: Tensor) -> Tensor:
+    """A formula of several steps, in f32 and rounded once for halves: constants and differences need its digits."""
+    dtype = tensor.dtype
+    return formula(tensor.cast(F32)).cast(dtype) if dtype is F16 or dtype is BF16 else formula(tensor)
 
 
 def _test(tensor: Tensor, name: str) -> Tensor:

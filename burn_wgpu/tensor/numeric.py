@@ -13,9 +13,8 @@ import numpy as np
 
 from burn_wgpu.contract.options import PadMode
 from burn_wgpu.device import DTypeLike
-from burn_wgpu.std.dtype import BF16, F16, F32, RANGES
+from burn_wgpu.std.dtype import RANGES
 from burn_wgpu.std.errors import ArgumentError, DTypeError, ShapeError
-from burn_wgpu.std.scalar import as_scalar
 from burn_wgpu.tensor import check
 from burn_wgpu.tensor.base import _squeeze, numpy_way
 from burn_wgpu.tensor.core import Operand, as_tensor, binary, compare, constant, meet, method, operand, unary, wrap
@@ -644,29 +643,13 @@ def _floor_divide(lhs: Tensor, rhs: Operand) -> Tensor:
         check.broadcast("floor_divide", lhs.shape, other.shape)
     elif lhs.kind == "int":
         other = check.operation_scalar("floor_divide", other, lhs.dtype)
-    else:
-        lhs = lhs.dequantize()
-        divisor = as_scalar(other, lhs.dtype)
-        if divisor == 0:
-            return binary(lhs, other, "div", "div_scalar")
-        if math.isinf(divisor):
-            other = constant(lhs, other, "floor_divide")
-    if lhs.dtype in (F16, BF16):  # the difference below has digits that halves lack
-        wide = other if isinstance(other, (int, float)) else other.cast(F32)
-        return _floor_divide(lhs.cast(F32), wide).cast(lhs.dtype)
+    if lhs.kind == "float":
+        return binary(lhs.dequantize(), other, "floor_divide", "floor_divide_scalar")
     rest = binary(lhs, other, "remainder", "remainder_scalar")
-    if lhs.kind == "int":
-        # Truncated, and one less where the truncated rest is not the floored one: self − rest could wrap.
-        whole = binary(lhs, other, "div", "div_scalar")
-        short = binary(lhs, binary(whole, other, "mul", "mul_scalar"), "sub", None).not_equal(rest)
-        return binary(whole, short.cast(lhs.dtype), "sub", None)
-    # self − rest is a multiple of other; what is left of rounding goes.
-    result = unary(binary(binary(lhs, rest, "sub", None), other, "div", "div_scalar"), "round")
-    if isinstance(other, (int, float)):
-        return result
-    # The floored rest is infinite only beside an infinite divisor of the other sign: the quotient is just below 0.
-    result = result.mask_fill(rest.detach().is_inf(), -1.0)
-    return result.mask_where(other.equal(0.0), lhs.detach().div(other.detach()))
+    # Truncated, and one less where the truncated rest is not the floored one: self − rest could wrap.
+    whole = binary(lhs, other, "div", "div_scalar")
+    short = binary(lhs, binary(whole, other, "mul", "mul_scalar"), "sub", None).not_equal(rest)
+    return binary(whole, short.cast(lhs.dtype), "sub", None)
 
 
 def _power(base: Tensor, exponent: Operand) -> Tensor:

@@ -32,7 +32,9 @@ fn gelu_backward(x: V, grad: V) -> V {
     if (is_nan(grad)) { return grad; }
     if (magnitude(x) >= INF_BITS) { return nan(); }
     let a = absolute(x);
-    let lost = (0.5 * erfc_scaled(a * 0.707106781) - 0.39894228 * a) * exp_minus_square(a, 0.5);
+    let factor = 0.5 * erfc_scaled(a * 0.707106781) - 0.39894228 * a;
+    let power = exp_minus_square(a, 0.5);
+    let lost = select(factor * power, 0.0, magnitude(power) == 0u); // no −0 beyond the range
     return grad * select(1.0 - lost, lost, is_negative(x));
 }
 

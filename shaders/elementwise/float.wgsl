@@ -8,6 +8,7 @@ fn float_mul(x: V, y: V) -> V { return x * y; }
 fn float_div(x: V, y: V) -> V { return quotient(x, y); }
 fn float_recip(x: V) -> V { return quotient(1.0, x); }
 fn float_remainder(x: V, y: V) -> V { return remainder_f32(x, y); }
+fn float_floor_divide(x: V, y: V) -> V { return floor_quotient(x, y); }
 fn float_fmod(x: V, y: V) -> V { return fmod_f32(x, y); }
 
 // Signs are bits: the sign of a zero or a NaN changes too.

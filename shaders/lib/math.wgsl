@@ -170,7 +170,9 @@ fn exp_tail(r: f32) -> f32 {
     return fma(p, r, 0.5);
 }
 
-fn exp_f32(x: f32) -> f32 {
+fn exp_f32(x: f32) -> f32 { return exp_whole(x); }
+// e^x over the whole range, NaN and subnormal results included.
+fn exp_whole(x: f32) -> f32 {
     let bounded = clamp(x, -104.0, 89.0);
     let n = round(bounded * 1.44269504);
     // ln 2 in two parts; the first has 9 bits, so that its product with n is exact. The way through an integer keeps a
@@ -425,6 +427,23 @@ fn remainder_f32(x: f32, y: f32) -> f32 {
     if (is_negative(r) == is_negative(y)) { return r; }
     if (magnitude(y) < 0x0d800000u) { return lowered(raised(r) + raised(y)); } // 2^-100: below it r may be subnormal
     return r + y;
+}
+
+// ⌊x / y⌋ of the exact quotient: what fmod leaves is taken off before the division, whose result is then an integer.
+fn floor_quotient(x: f32, y: f32) -> f32 {
+    if (magnitude(y) == 0u) { return quotient(x, y); }
+    let r = fmod_f32(x, y);
+    if (is_nan(r)) { return r; }
+    var multiple = x - r;
+    var divisor = y;
+    if (magnitude(x) < 0x0d800000u) { // 2^-100
+        multiple = raised(x) - raised(r);
+        divisor = raised(y);
+    }
+    let truncated = round(quotient(multiple, divisor));
+    let whole = select(truncated, truncated - 1.0, magnitude(r) != 0u && is_negative(r) != is_negative(y));
+    if (magnitude(whole) != 0u) { return whole; }
+    return bitcast<f32>((bitcast<u32>(x) ^ bitcast<u32>(y)) & SIGN_BIT);
 }
 
 // ----------------------------------------------------------------------------------------------- trigonometry

@@ -15,7 +15,7 @@ from burn_wgpu.shader.capability import Capability
 from burn_wgpu.shader.compose import functions
 from burn_wgpu.shader.launch import Plan
 from burn_wgpu.shader.prelude import KINDS, RAW64, WordKind
-from burn_wgpu.std.dtype import F64, DType
+from burn_wgpu.std.dtype import BF16, F16, F64, DType
 from burn_wgpu.std.errors import DivisionByZero
 from burn_wgpu.std.layout import Layout, Shape, broadcast_shapes
 from burn_wgpu.std.scalar import Scalar, as_scalar
@@ -23,6 +23,7 @@ from burn_wgpu.std.scalar import Scalar, as_scalar
 FLOAT_FILES = ("elementwise/float", "elementwise/float_math", "elementwise/activation")
 INT_FILES = ("elementwise/int",)
 BOOL_FILES = ("elementwise/bool",)
+HALF_FILES = ("lib/exp_half",)
 BITS_FILE = "elementwise/f64"
 _DIVIDES = ("int_div", "int_remainder", "int_powi")
 
@@ -52,7 +53,10 @@ def function_of(declared: Elementwise, dtype: DType) -> Function:
     consts = (("BITS", 8 * dtype.size_bytes),) if dtype.is_int else ()
     # A number as divisor was looked at before.
     fault = f"{declared.wgsl}_fault" if declared.wgsl in _DIVIDES and not declared.scalars else ""
-    return Function(declared.wgsl, function_files(value), value, result, consts, fault)
+    files = function_files(value)
+    if dtype is F16 or dtype is BF16:
+        files += HALF_FILES
+    return Function(declared.wgsl, files, value, result, consts, fault)
 
 
 def elementwise_plan(

@@ -30,6 +30,13 @@ def sign(x: np.ndarray) -> np.ndarray:
     return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype) if x.dtype.kind != "u" else (x > 0).astype(x.dtype)
 
 
+def power(x: Any, y: Any) -> Any:
+    """x to the y by IEEE 754. Where the exponent is one number ½, NumPy takes the square root instead, which differs at
+    −0 and −∞: (−0)^½ is +0 and (−∞)^½ is +∞.
+    """
+    return np.where((y == 0.5) & ((x == 0) | (x == -np.inf)), np.abs(x), np.power(x, y))
+
+
 def hypot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """√(x² + y²) without overflow; unlike C's, NaN wins over infinity."""
     return np.where(np.isnan(x) | np.isnan(y), x.dtype.type(np.nan), np.hypot(x, y))

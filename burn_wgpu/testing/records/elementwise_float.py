@@ -37,6 +37,8 @@ FLOAT = (
     Record("float_recip", ONE, FLOATS, ulp=4),
     Record("float_remainder", TWO, FLOATS, ulp=ROUNDED),
     Record("float_remainder_scalar", ONE, FLOATS, NUMBERS, ulp=ROUNDED),
+    Record("float_floor_divide", TWO, FLOATS, ulp=4),
+    Record("float_floor_divide_scalar", ONE, FLOATS, NUMBERS, ulp=4),
     Record("float_fmod", TWO, FLOATS),
     Record("float_fmod_scalar", ONE, FLOATS, NUMBERS),
     Record("float_neg", ONE, FLOATS),
