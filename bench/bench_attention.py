@@ -1,6 +1,6 @@
 """Attention: forward, gradient and one query of long sequences; each result checked first.
 
-    python bench/bench_attention.py [--json FILE] [--markdown FILE] [--label NAME] [--small] [--device N]
+    python bench/bench_attention.py [--json FILE] [--markdown FILE] [--label NAME] [--alone] [--small]
 
 Compares with the kernels of PyTorch's scaled_dot_product_attention on CUDA (TF32 off) where there is one. `--label`
 names the rows of this project, so that runs of two versions can be put together; `--small` is for software adapters.
@@ -12,7 +12,7 @@ import argparse
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,7 @@ class Case:
     keys: int
     width: int
     causal: bool
-    dtype: DType
+    dtype: DType = dt.F32
 
     @property
     def flops(self) -> float:
@@ -59,10 +59,11 @@ class Case:
         return float(self.batch * lines * self.width * self.dtype.size_bytes)
 
     def arrays(self) -> list[np.ndarray]:
+        """Query, key, value and the output's gradient, the same in each sequence: numbers that both dtypes hold."""
         query, key = (self.batch, self.heads, self.queries), (self.batch, self.shared, self.keys)
         random = np.random.default_rng(0)
-        found = [random.standard_normal((*s, self.width), dtype=np.float32) for s in (query, key, key, query)]
-        return [x.astype(np.float16).astype(np.float32) for x in found]
+        found = [random.standard_normal((*s[1:], self.width), dtype=np.float32) for s in (query, key, key, query)]
+        return [np.repeat(x.astype(np.float16).astype(np.float32)[None], self.batch, 0) for x in found]
 
     def row(self, who: str, what: str, seconds: float) -> Row:
         flops = self.flops * (2.5 if what == "backward" else 1.0)
@@ -96,25 +97,18 @@ def verify(case: Case, want: list[np.ndarray], got: list[np.ndarray]) -> None:
 
 
 def cases(small: bool) -> list[Case]:
-    found = []
-    for dtype in (dt.F32, dt.F16):
-        if small:
-            found += [
-                Case("small", 1, 4, 2, 96, 96, 64, False, dtype),
-                Case("decode", 1, 4, 2, 1, 2048, 64, False, dtype),
-            ]
-            continue
-        found += [
-            Case("2048, head 64", 8, 16, 16, 2048, 2048, 64, False, dtype),
-            Case("2048, head 64, causal", 8, 16, 16, 2048, 2048, 64, True, dtype),
-            Case("2048, head 128", 4, 16, 16, 2048, 2048, 128, False, dtype),
-            Case("512, head 64", 16, 16, 16, 512, 512, 64, False, dtype),
-            Case("8192, head 64", 1, 8, 8, 8192, 8192, 64, False, dtype),
-            Case("decode 8192, one sequence", 1, 32, 32, 1, 8192, 128, False, dtype),
-            Case("decode 8192, 4 sequences", 4, 32, 32, 1, 8192, 128, False, dtype),
-            Case("decode 8192, shared heads", 4, 32, 8, 1, 8192, 128, False, dtype),
-        ]
-    return found
+    if small:
+        return [Case("small", 1, 4, 2, 96, 96, 64, False), Case("decode", 1, 4, 2, 1, 2048, 64, False)]
+    return [
+        Case("2048, head 64", 8, 16, 16, 2048, 2048, 64, False),
+        Case("2048, head 64, causal", 8, 16, 16, 2048, 2048, 64, True),
+        Case("2048, head 128", 4, 16, 16, 2048, 2048, 128, False),
+        Case("512, head 64", 16, 16, 16, 512, 512, 64, False),
+        Case("8192, head 64", 1, 8, 8, 8192, 8192, 64, False),
+        Case("decode 8192, one sequence", 1, 32, 32, 1, 8192, 128, False),
+        Case("decode 8192, 4 sequences", 4, 32, 32, 1, 8192, 128, False),
+        Case("decode 8192, shared heads", 4, 32, 8, 1, 8192, 128, False),
+    ]
 
 
 def run_ours(case: Case, arrays: list[np.ndarray], want: list[np.ndarray], device: WgpuDevice, who: str) -> list[Row]:
@@ -172,6 +166,10 @@ def run_torch(case: Case, arrays: list[np.ndarray], want: list[np.ndarray]) -> l
 def markdown(record: dict[str, Any]) -> str:
     rows = record["rows"]
     whos = list(dict.fromkeys(row["who"] for row in rows))
+
+    def order(line: tuple[str, str, str]) -> tuple[bool, bool, int]:
+        return line[0] == "backward", line[1] == "f16", [row["case"] for row in rows].index(line[2])
+
     lines = [
         f"# Attention, {record['adapter']}", "",
         "Milliseconds, and TFLOP/s of the products that the result needs (two forward, five backward; half of them "
@@ -179,7 +177,7 @@ def markdown(record: dict[str, Any]) -> str:
         "beforehand. By bench/bench_attention.py.", "",
         "| | dtype | case | " + " | ".join(whos) + " |", "|---|---|---|" + "---|" * len(whos),
     ]  # fmt: skip
-    for what, dtype, case in dict.fromkeys((r["what"], r["dtype"], r["case"]) for r in rows):
+    for what, dtype, case in sorted(dict.fromkeys((r["what"], r["dtype"], r["case"]) for r in rows), key=order):
         cells = []
         for who in whos:
             found = [r for r in rows if (r["who"], r["what"], r["dtype"], r["case"]) == (who, what, dtype, case)]
@@ -196,17 +194,20 @@ def main() -> None:
     parser.add_argument("--label", default="burn_wgpu")
     parser.add_argument("--device", type=int, default=0)
     parser.add_argument("--small", action="store_true")
+    parser.add_argument("--alone", action="store_true", help="without PyTorch")
     options = parser.parse_args()
     if CUDA:
         torch.backends.cuda.matmul.allow_tf32 = False
     device = WgpuDevice(options.device)
     print(device.capability.adapter, flush=True)
     rows: list[Row] = []
-    for case in cases(options.small):
-        arrays = case.arrays()
-        want = exact(case, arrays)
-        found = run_ours(case, arrays, want, device, options.label)
-        found += run_torch(case, arrays, want) if CUDA else []
+    for plain in cases(options.small):
+        arrays = plain.arrays()
+        want = exact(plain, arrays)
+        found = []
+        for case in (replace(plain, dtype=dtype) for dtype in (dt.F32, dt.F16)):
+            found += run_ours(case, arrays, want, device, options.label)
+            found += run_torch(case, arrays, want) if CUDA and not options.alone else []
         for row in found:
             print(
                 f"{row['who']:18}{row['what']:9}{row['dtype']:4}{row['case']:28}{row['us']:10.1f} µs "

@@ -34,6 +34,8 @@ MOST_RESULTS = 256
 MOST_STEPS = 50_000  # loop iterations of an invocation; Mesa 22 stops at 65,535
 _FEW = 8
 """So many queries are computed by a workgroup of their own kind, which wastes less."""
+_GROUPS = 1024
+"""Workgroups that keep a large device busy: fewer are split over the keys."""
 _LOWEST = "-0x1.fffffep+127f"
 _SMALLEST = "0x1p-126f"
 
@@ -62,21 +64,24 @@ def shape_for(results: int, queries: int, device: Capability) -> Shape:
     deep = 2 if device.software else 8
     if queries <= _FEW:
         return Shape(1, 32, 4 if results <= 128 else 8, 16, 8, deep)
+    down = 4 if queries <= 32 or device.software else 8
     if results <= 64:
-        return Shape(8 if queries > 32 and not device.software else 4, 8, 4 if results <= 32 else 8, 16, 16, deep)
+        return Shape(down, 8, 4 if results <= 32 else 8, 16, 16, deep, beside=4 if device.software else 8)
     if results <= 128:
-        return Shape(4, 16, 8, 16, 8, deep)
-    return Shape(2, 32, 8, 8, 4, deep)
+        return Shape(down, 16, 8, 16, 16, deep)
+    return Shape(4, 32, 8, 16, 8, deep)
 
 
-def grad_shape(width: int, device: Capability) -> Shape:
-    """The workgroup for gradients of this width, the larger of both."""
+def grad_shapes(width: int, device: Capability) -> tuple[Shape, Shape]:
+    """The workgroups of the queries' and of the keys' gradients, for the larger of both widths."""
     deep = 2 if device.software else 8
     if width <= 64:
-        return Shape(4, 16, 4, 16, 16, deep)
+        shape = Shape(4 if device.software else 8, 16, 4, 16, 16, deep)
+        return shape, shape
     if width <= 128:
-        return Shape(2, 32, 4, 8, 8, deep)
-    return Shape(2, 32, 8, 8, 4, deep)
+        return Shape(4 if device.software else 8, 32, 4, 16, 16, deep), Shape(4, 32, 4, 16, 16, deep)
+    shape = Shape(4, 32, 8, 8, 8, deep)
+    return shape, shape
 
 
 def fits(width: int, keys: int, results: int, device: Capability) -> bool:
@@ -94,11 +99,11 @@ def grad_fits(q: tuple[int, ...], k: tuple[int, ...], v: tuple[int, ...], device
     """Whether `attention_grads_plan` takes operands of these sizes."""
     if 0 in (*q, *k, *v) or max(q[3], v[3]) > MOST_RESULTS:
         return False
-    shape = grad_shape(max(q[3], v[3]), device)
-    step = shape.steps(q[3]) + shape.steps(v[3]) + 2 * shape.apply_steps + 4
-    over_queries = q[1] // k[1] * -(-q[2] // shape.keys) * step
-    over_keys = -(-k[2] // shape.keys) * step + MOST_RESULTS
-    return max(over_queries, over_keys) <= MOST_STEPS
+    counts = []
+    for shape, lines in zip(grad_shapes(max(q[3], v[3]), device), (k[2], q[2]), strict=True):
+        step = shape.steps(q[3]) + shape.steps(v[3]) + 2 * shape.apply_steps + 4
+        counts.append(-(-lines // shape.keys) * step + MOST_RESULTS)
+    return max(counts[0], q[1] // k[1] * counts[1]) <= MOST_STEPS
 
 
 def wide_rows(*layouts: Layout) -> bool:
@@ -149,8 +154,8 @@ def _finish(
 
 def _splits(groups: int, keys: int, shape: Shape) -> int:
     """So many that the device is busy, each with a few steps of its own."""
-    wanted = 1024 if shape.rows <= _FEW else 256
-    return max(1, min(wanted // groups, keys // (4 * shape.keys)))
+    least = 2 if shape.rows <= _FEW else 4
+    return max(1, min(_GROUPS // groups, keys // (least * shape.keys)))
 
 
 def attention_plan(
@@ -323,7 +328,8 @@ def attention_grads_plan(
         "offset": scores.offset,
     }  # fmt: skip
 
-    shape = query_shape or grad_shape(max(width, results), device)
+    shapes = grad_shapes(max(width, results), device)
+    shape = query_shape or shapes[0]
     tiles = -(-queries // shape.rows)
     prelude = Prelude()
     prelude.alias("V", "f32")
@@ -338,7 +344,7 @@ def attention_grads_plan(
         {"groups": groups, "tiles": tiles, **sizes, **strides}, scores.floats(), groups, scores.causal, device,
     )  # fmt: skip
 
-    shape = key_shape or grad_shape(max(width, results), device)
+    shape = key_shape or shapes[1]
     tiles = -(-keys // shape.rows)
     prelude = Prelude()
     prelude.alias("V", "f32")
