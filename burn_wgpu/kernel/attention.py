@@ -363,29 +363,36 @@ def attention_grads_plan(
 
 
 def variants(device: Capability) -> Iterator[Plan]:
-    """Every workgroup shape by every dtype, wide and not, with and without cap, causal mask, mask, bias, logsumexp."""
-    plain, capped = Scores(0.125, None, False, 0), Scores(0.125, 20.0, True, 3)
-    square = Layout.dense((2, 4, 70, 90))
-    for results in (32, 64, 66, 128, 200):
-        k, v = Layout.dense((2, 2, 90, 64)), Layout.dense((2, 2, 90, results))
-        apart = Layout.dense((2, 2, 64, 90)).swap_dims(2, 3)
-        for dtype in (dt.F32, dt.F16, dt.BF16, dt.F64):
-            q, one = Layout.dense((2, 4, 70, 64)), Layout.dense((2, 4, 1, 64))
-            yield attention_plan(q, k, v, dtype, None, None, plain, False, device)
-            yield attention_plan(q, apart, v, dtype, None, None, plain, False, device)
-            yield attention_plan(q, k, v, dtype, None, None, capped, True, device)
-            for kind in (dt.BOOL_U8, dt.BOOL_U32):
-                yield attention_plan(
-                    q, k, v, dtype, Operand(square, kind), Operand(square, dtype), capped, False, device
-                )
-            for logsumexp in (False, True):
-                for splits in (1, 2):
-                    yield attention_plan(one, k, v, dtype, None, None, plain, logsumexp, device, splits=splits)
+    """Every workgroup shape with every option in f32, every dtype with every option in one shape."""
+    for results in (64, 32, 66, 128, 200):
+        for dtype in (dt.F32, dt.F16, dt.BF16, dt.F64) if results == 64 else (dt.F32,):
+            yield from _forward_variants(results, dtype, device)
     for width in (64, 66, 128, 200):
-        q, k, v = (Layout.dense((2, heads, 70, width)) for heads in (4, 2, 2))
-        for dtype in (dt.F32, dt.F16, dt.BF16, dt.F64):
-            statistic = dt.F64 if dtype is dt.F64 else dt.F32
-            turned = Layout.dense((2, 4, width, 70)).swap_dims(2, 3)
-            for scores in (plain, capped):
-                yield attention_grads_plan(q, k, v, q, q, dtype, statistic, scores, device)
-            yield attention_grads_plan(q, k, v, turned, q, dtype, statistic, plain, device)
+        for dtype in (dt.F32, dt.F16, dt.BF16, dt.F64) if width == 64 else (dt.F32,):
+            yield from _backward_variants(width, dtype, device)
+    yield from _backward_variants(66, dt.F16, device)  # rows that share words
+
+
+_PLAIN, _CAPPED = Scores(0.125, None, False, 0), Scores(0.125, 20.0, True, 3)
+
+
+def _forward_variants(results: int, dtype: DType, device: Capability) -> Iterator[Plan]:
+    k, v, square = Layout.dense((2, 2, 90, 64)), Layout.dense((2, 2, 90, results)), Layout.dense((2, 4, 70, 90))
+    apart = Layout.dense((2, 2, 64, 90)).swap_dims(2, 3)
+    q, some, one = (Layout.dense((2, 4, queries, 64)) for queries in (70, 20, 1))
+    yield attention_plan(q, k, v, dtype, None, None, _PLAIN, False, device)
+    yield attention_plan(q, apart, v, dtype, None, None, _PLAIN, False, device)
+    yield attention_plan(q, k, v, dtype, None, None, _CAPPED, True, device)
+    yield attention_plan(some, k, v, dtype, None, None, _PLAIN, False, device)
+    for kind in (dt.BOOL_U8, dt.BOOL_U32):
+        yield attention_plan(q, k, v, dtype, Operand(square, kind), Operand(square, dtype), _CAPPED, False, device)
+    for logsumexp in (False, True):
+        yield attention_plan(one, k, v, dtype, None, None, _PLAIN, logsumexp, device, splits=2)
+
+
+def _backward_variants(width: int, dtype: DType, device: Capability) -> Iterator[Plan]:
+    q, k, v = (Layout.dense((2, heads, 70, width)) for heads in (4, 2, 2))
+    turned = Layout.dense((2, 4, width, 70)).swap_dims(2, 3)
+    statistic = dt.F64 if dtype is dt.F64 else dt.F32
+    for grad, scores in ((q, _PLAIN), (q, _CAPPED), (turned, _PLAIN)):
+        yield attention_grads_plan(q, k, v, grad, q, dtype, statistic, scores, device)
