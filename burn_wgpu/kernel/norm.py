@@ -20,7 +20,7 @@ from burn_wgpu.std.layout import Layout
 
 Algorithm = Literal["rows", "lanes"]
 
-_MOMENTS = Fold("moments", ("lib/reduce_moments",), "", 12)
+_MOMENTS = Fold("moments", ("lib/reduce_moments",), "", 16)
 
 
 def layer_norm_plan(
@@ -72,7 +72,8 @@ def layer_norm_plan(
     apply.prelude.raw_storage("totals", "array<A>")
     apply.prelude.use(*_MOMENTS.files)
     apply.body.append(
-        "fn moments(o: u32) -> vec2<f32> { let a = totals[o]; return vec2<f32>(a.mean, a.squares / a.count); }"
+        "fn centred(x: f32, o: u32) -> f32 { return (x - totals[o].head) - totals[o].tail; }\n"
+        "fn spread(o: u32) -> f32 { return totals[o].squares / totals[o].count; }"
     )
     _affine(apply, gamma, beta)
     key = apply.key("norm/apply", dtype)
@@ -107,7 +108,7 @@ def batch_norm_train_plan(
     if layout.size == 0:
         nothing = [launch for i in (1, 2) for launch in fill_launches(outs[i], float("nan"), 3 + i, device)]
         return Plan("batch_norm_train", 3, outs, tuple(nothing))
-    results = [Result(statistic, "a.mean"), Result(statistic, "a.squares / a.count")]
+    results = [Result(statistic, "mean_of(a)"), Result(statistic, "a.squares / a.count")]
     domain = Domain.of(layout, _all_but_channels(layout))
     launches, scratch = fold_launches(_MOMENTS, [dtype], domain, results, device, (0,), (4, 5), 6)
     vectors = (gamma, beta, statistic, statistic)
@@ -186,7 +187,8 @@ def _batch_apply(
     apply.fields.add("eps", float(eps), "f32")
     apply.prelude.storage("mean", mean)
     apply.prelude.storage("variance", variance)
-    apply.body.append("fn moments(o: u32) -> vec2<f32> { return vec2<f32>(load_mean(o), load_variance(o)); }")
+    apply.body.append("fn centred(x: f32, o: u32) -> f32 { return x - load_mean(o); }")
+    apply.body.append("fn spread(o: u32) -> f32 { return load_variance(o); }")
     _affine(apply, gamma, beta)
     key = apply.key("norm/apply", dtype)
     grid = apply.grid(device)

@@ -95,10 +95,14 @@ def quiet_softmax(tensor: Tensor, dim: int) -> Tensor:
     """eˣ / (1 + Σ eˣ) along an axis: softmax that may attend to nothing; a slice of −inf only gives 0."""
     check.kind("quiet_softmax", tensor, "the tensor", "float")
     axis = check.dim("quiet_softmax", dim, tensor.rank)
-    # The shift cancels; it is at least 0, so that neither e^(−shift) nor a slice of −inf overflows.
-    shift = tensor.detach().max_dim(axis).clamp_min(0.0)
-    powers = (tensor - shift).exp()
-    return powers / (powers.sum_dim(axis) + (-shift).exp())
+
+    def formula(x: Tensor) -> Tensor:
+        # The shift cancels; it is at least 0, so that neither e^(−shift) nor a slice of −inf overflows.
+        shift = x.detach().max_dim(axis).clamp_min(0.0)
+        powers = (x - shift).exp()
+        return powers / (powers.sum_dim(axis) + (-shift).exp())
+
+    return in_f32(formula, tensor)
 
 
 def softplus(tensor: Tensor, beta: float = 1.0) -> Tensor:

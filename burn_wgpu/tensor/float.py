@@ -231,9 +231,10 @@ class Float:
         check.rank("categorical", self.shape, 1)
         if not self.shape[-1]:
             raise ShapeError(f"categorical: shape {list(self.shape)} has no category; the last axis must not be empty")
-        heights = self.cumsum(-1)
+        # A running sum in halves stands still after a few hundred categories.
+        heights = (self.cast(F32) if self.dtype in (F16, BF16) else self).cumsum(-1)
         total = heights.narrow(-1, self.shape[-1] - 1, 1)
-        drawn = type(self).random((*self.shape[:-1], n), None, self.device, self.dtype).mul(total)
+        drawn = type(self).random((*self.shape[:-1], n), None, self.device, heights.dtype).mul(total)
         # The number of heights at or below the draw is the category; the last height rounds up to none too many.
         below = heights.unsqueeze_dim(-2).lower_equal(drawn.unsqueeze_dim(-1))
         return below.int().sum_dim(-1).squeeze_dim(-1).clamp_max(self.shape[-1] - 1)

@@ -18,6 +18,7 @@ from burn_wgpu.std.dtype import BF16, F16, F32
 from burn_wgpu.std.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
 from burn_wgpu.tensor import check
 from burn_wgpu.tensor.core import from_host, wrap
+from burn_wgpu.tensor.float import in_f32
 from burn_wgpu.tensor.info import finfo
 
 if TYPE_CHECKING:
@@ -223,10 +224,11 @@ def _norm(name: str, tensor: Tensor, p: float, dims: Sequence[int]) -> Tensor:
     if p == 1:
         return tensor.abs().sum_dims(axes)
     if p == 2:
-        return tensor.square().sum_dims(axes).sqrt()
+        return in_f32(lambda x: x.square().sum_dims(axes).sqrt(), tensor)
     even = p % 2 == 0 and abs(p) < 2**31
-    powers = (tensor if even else tensor.abs()).powf(int(p) if even else p)
-    return powers.sum_dims(axes).powf(1 / p)
+    exponent = int(p) if even else p
+    # In f16 the powers of 300 are infinite where their norm is not.
+    return in_f32(lambda x: (x if even else x.abs()).powf(exponent).sum_dims(axes).powf(1 / p), tensor)
 
 
 # --------------------------------------------------------------------------------------------- factorisations

@@ -63,15 +63,17 @@ class Stats:
 
     def var_bias(self: Tensor, dim: int) -> Tensor:
         """Σ (x − mean)² / n along an axis."""
-        return _var_mean("var_bias", self, (check.dim("var_bias", dim, self.rank),), 0)[0]
+        return _var("var_bias", self, (check.dim("var_bias", dim, self.rank),), 0)
 
     def var_mean(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
         """(var, mean)."""
-        return _var_mean("var_mean", self, (check.dim("var_mean", dim, self.rank),), 1)
+        axis = check.dim("var_mean", dim, self.rank)
+        return _var("var_mean", self, (axis,), 1), self.mean_dim(axis)
 
     def var_mean_bias(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
         """(var_bias, mean)."""
-        return _var_mean("var_mean_bias", self, (check.dim("var_mean_bias", dim, self.rank),), 0)
+        axis = check.dim("var_mean_bias", dim, self.rank)
+        return _var("var_mean_bias", self, (axis,), 0), self.mean_dim(axis)
 
     def median(self: Tensor, dim: int) -> Tensor:
         """The lower median along an axis: element (n − 1) // 2 in sorted order, where NaN is the largest."""
@@ -89,8 +91,10 @@ class Stats:
         check.kind("cov", self, "the tensor", "float")
         check.rank("cov", self.shape, 2)
         axis, correction = check.dim("cov", dim, self.rank), check.integer("cov", correction, "correction")
-        centred = (self - self.mean_dim(axis)).swap_dims(axis, 0)
-        return centred.transpose().matmul(centred).div(self.shape[axis] - correction)
+        wide = self.cast(F32) if self.dtype in (F16, BF16) else self
+        centred = _near_zero(wide, (axis,))
+        centred = (centred - centred.mean_dim(axis)).swap_dims(axis, 0)
+        return centred.transpose().matmul(centred).div(self.shape[axis] - correction).cast(self.dtype)
 
 
 def _spread(name: str, tensor: Tensor, dim: Dims, keepdim: bool, correction: float) -> Tensor:
@@ -101,7 +105,7 @@ def _spread(name: str, tensor: Tensor, dim: Dims, keepdim: bool, correction: flo
         result = _spread(name, tensor.flatten(), 0, True, correction)
         return result.reshape((1,) * tensor.rank) if keepdim else result
     axes = check.dims(name, dim, tensor.rank)
-    result = _var_mean(name, tensor, axes, correction)[0]
+    result = _var(name, tensor, axes, correction)
     if name == "std":
         result = result.sqrt()
     return result if keepdim else _squeeze(name, result, axes)
@@ -122,14 +126,25 @@ def _numpy_spread(
     return _spread(name, tensor if dtype is None else tensor.cast(dtype), dim, keepdim, correction)
 
 
-def _var_mean(name: str, tensor: Tensor, axes: tuple[int, ...], correction: float) -> tuple[Tensor, Tensor]:
+def _var(name: str, tensor: Tensor, axes: tuple[int, ...], correction: float) -> Tensor:
     check.kind(name, tensor, "the tensor", "float")
     half = tensor.dtype in (F16, BF16)
-    wide = tensor.cast(F32) if half else tensor
-    mean = wide.mean_dims(axes)
+    near = _near_zero(tensor.cast(F32) if half else tensor, axes)
     count = max(prod(tensor.shape[axis] for axis in axes) - correction, 0)
-    spread = (wide - mean).square().sum_dims(axes).div(count)
-    return (spread.cast(tensor.dtype), mean.cast(tensor.dtype)) if half else (spread, mean)
+    spread = (near - near.mean_dims(axes)).square().sum_dims(axes).div(count)
+    return spread.cast(tensor.dtype) if half else spread
+
+
+def _near_zero(tensor: Tensor, axes: tuple[int, ...]) -> Tensor:
+    """Less the first element along the axes, which no deviation depends on: the mean of numbers far from zero would be
+    rounded by more than they deviate.
+    """
+    first = tensor.detach()
+    for axis in axes:
+        if not tensor.shape[axis]:
+            return tensor
+        first = first.narrow(axis, 0, 1)
+    return tensor - first
 
 
 def _middle(name: str, tensor: Tensor, dim: int) -> tuple[int, int]:

@@ -1,13 +1,13 @@
 // out[i] = (x[i] − mean) / √(variance + eps) · gamma + beta, with the statistics of the lane that i belongs to.
 //
-// out is row-major; an invocation owns CHUNKS chunks of four elements, strided by the workgroup. `moments(o)` gives
-// (mean, variance); owner4 and affine4 give the indices of four neighbours into statistics and into gamma and beta.
+// out is row-major; an invocation owns CHUNKS chunks of four elements, strided by the workgroup. centred(x, o) is
+// x − mean and spread(o) the variance; owner4 and affine4 give the indices of four neighbours into statistics and into
+// gamma and beta.
 //
-//! needs get4, owner4, affine4, moments, scale, shift, WORKGROUP, CHUNKS
+//! needs get4, owner4, affine4, centred, spread, scale, shift, WORKGROUP, CHUNKS
 
 fn finished(x: f32, o: u32, g: u32) -> f32 {
-    let m = moments(o);
-    return (x - m.x) * (1.0 / sqrt(m.y + params.eps)) * scale(g) + shift(g);
+    return centred(x, o) * (1.0 / sqrt(spread(o) + params.eps)) * scale(g) + shift(g);
 }
 
 @compute @workgroup_size(WORKGROUP)

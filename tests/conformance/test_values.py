@@ -163,8 +163,8 @@ def _elu(x: np.ndarray) -> np.ndarray:
 
 Unary = tuple[str, Callable[[Tensor], Tensor], Callable[[np.ndarray], np.ndarray], float]
 
-# The last number: units in the last place of f32 at the result. Those of STEPS round a second time in halves; a difference
-# is as exact as its first operand, and a power of e as its exponent.
+# The last number: units in the last place of f32 at the result. Those of STEPS round a second time in halves; a
+# difference is as exact as its first operand, and a power of e as its exponent.
 STEPS = ("silu", "softsign", "pow 0.5")
 BESIDE: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "tanhshrink": lambda x, exact: 8 * EPS * np.abs(x),

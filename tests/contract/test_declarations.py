@@ -14,6 +14,8 @@ from burn_wgpu.contract.int_ops import IntOps
 from burn_wgpu.std.errors import BurnError, NotImplementedByBackend
 
 GROUPS = [FloatOps, IntOps, BoolOps]
+# Burn floors a division in several steps, which lose its digits.
+OURS = {"float_floor_divide", "float_floor_divide_scalar"}
 
 
 def public(group: type) -> dict[str, object]:
@@ -22,7 +24,11 @@ def public(group: type) -> dict[str, object]:
 
 @pytest.mark.parametrize(("group", "count"), [(FloatOps, 130), (IntOps, 107), (BoolOps, 41)])
 def test_groups_have_burns_functions(group, count):
-    assert len(public(group)) == count
+    assert len(public(group).keys() - OURS) == count
+
+
+def test_functions_beside_burns_exist():
+    assert OURS <= public(FloatOps).keys()
 
 
 @pytest.mark.parametrize("group", [*GROUPS, Backend, AutodiffBackend], ids=lambda g: g.__name__)

@@ -74,6 +74,15 @@ def test_layer_norm_far_from_zero(length: int, device: WgpuDevice) -> None:
     np.testing.assert_allclose(got, layer(x, ones, 0.0), atol=2e-5)
 
 
+@pytest.mark.parametrize("length", [9001, 1_000_000])
+def test_long_rows_far_from_zero(length: int, device: WgpuDevice) -> None:
+    """Half a unit in the last place of the mean would be half a percent of the deviation."""
+    x = (1e4 + 0.1 * np.random.default_rng(6).standard_normal((2, length))).astype(np.float32)
+    ones = np.ones(length, np.float32)
+    got = down(B.layer_norm(up(x, dt.F32, device), up(ones, dt.F32, device), None, EPS))
+    np.testing.assert_allclose(got, layer(x.astype(np.float64), ones, 0.0), atol=5e-5)
+
+
 @pytest.mark.parametrize("kind", [dt.F32, dt.F16, dt.BF16], ids=repr)
 def test_layer_norm_at_every_size(kind: DType, device: WgpuDevice) -> None:
     sizes = (1, 3, 5, 31, 32, 33, 63, 64, 65, 255, 256, 257, 1000, 4096, 8192, 9001)
