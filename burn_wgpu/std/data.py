@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -277,12 +276,10 @@ def _draw(rng: np.random.Generator, shape: tuple[int, ...], drawn: Distribution,
     if drawn.kind == "normal":
         return cast_array(rng.normal(drawn.a, drawn.b, shape), target)
     if target.is_int:
-        least, most = RANGES[target]
-        bounds = (0, 255) if drawn.kind == "default" else (drawn.a, drawn.b)
-        low, high = max(math.ceil(bounds[0]), least), min(math.ceil(bounds[1]), most + 1)
-        if high <= low:  # an empty interval (or one that the dtype does not reach) is its lower end
-            return np.full(shape, min(low, most), target.numpy)
-        return rng.integers(low, high, shape, target.numpy.type)
+        low, count = drawn.interval(*RANGES[target])
+        if not count:
+            return np.full(shape, low, target.numpy)
+        return rng.integers(low, low + count, shape, target.numpy.type)
     values = cast_array(drawn.a + rng.random(shape) * (drawn.b - drawn.a), target)
     # Rounding to a narrow dtype may reach the upper end, which is not part of the interval.
     return np.where(values >= drawn.b, cast_array(np.asarray(drawn.a, np.float64), target), values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from burn_wgpu.std.errors import ArgumentError
@@ -11,7 +12,8 @@ from burn_wgpu.std.errors import ArgumentError
 class Distribution:
     """One of `Distribution.default()`, `.bernoulli(p)`, `.uniform(low, high)`, `.normal(mean, std)`.
 
-    Floats: default is U[0, 1). Ints: default is U[0, 255); uniform is half-open; normal is truncated to int.
+    Floats: default is U[0, 1). Ints: default is U[0, 255); uniform is half-open; normal is truncated to int. An int
+    dtype takes the part of an interval that it holds: i8 by default U[0, 128).
     """
 
     kind: str = "default"
@@ -21,6 +23,15 @@ class Distribution:
     @staticmethod
     def default() -> Distribution:
         return Distribution()
+
+    def interval(self, least: int, most: int) -> tuple[int, int]:
+        """(lowest integer, how many) of a default or uniform distribution in an int dtype that holds least … most.
+
+        0 integers: the interval is empty, or the dtype does not reach it, and its lower end is drawn.
+        """
+        low, high = (0, 255) if self.kind == "default" else (self.a, self.b)
+        first = math.ceil(min(max(low, least), most))
+        return first, max(math.ceil(min(high, most + 1)) - first, 0) if low <= most else 0
 
     @staticmethod
     def bernoulli(probability: float) -> Distribution:

@@ -15,7 +15,7 @@ import numpy as np
 
 from burn_wgpu.std.data import cast_array
 from burn_wgpu.std.distribution import Distribution
-from burn_wgpu.std.dtype import BF16, F16, F64, DType, bf16_to_float32
+from burn_wgpu.std.dtype import BF16, F16, F64, RANGES, DType, bf16_to_float32
 
 _LOW = np.uint64(0xFFFFFFFF)
 _WORD = np.uint64(32)
@@ -86,16 +86,15 @@ def random_ints(stream: Stream, count: int, distribution: Distribution, kind: DT
     """[count] values of an int dtype.
 
     Uniform over the integers of [low, high): low + ⌊u·span⌋ in f32 up to a span of 2^24, the word modulo span up to
-    2^32, beyond it two words (low, high) modulo span. Default: [0, 255).
+    2^32, beyond it two words (low, high) modulo span. Default: [0, 255). The dtype takes what it holds of the interval.
     """
     if distribution.kind == "normal":
         return cast_array(_normal(stream, count, distribution.a, distribution.b).astype(np.float32), kind)
     if distribution.kind == "bernoulli":
         return (unit(stream.words(count)) < np.float32(distribution.a)).astype(kind.numpy)
-    bounds = (0, 255) if distribution.kind == "default" else (distribution.a, distribution.b)
-    low, span = math.ceil(bounds[0]), math.ceil(bounds[1]) - math.ceil(bounds[0])
+    low, span = distribution.interval(*RANGES[kind])
     if span <= 1 << 24:
-        steps = np.floor(unit(stream.words(count)) * np.float32(max(span, 0))).astype(np.uint64)
+        steps = np.floor(unit(stream.words(count)) * np.float32(span)).astype(np.uint64)
     elif span <= 1 << 32:
         steps = stream.words(count).astype(np.uint64) % np.uint64(span)
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,7 +12,7 @@ from burn_wgpu.kernel.random import Way, random_plan
 from burn_wgpu.shader.prelude import words
 from burn_wgpu.std.data import cast_array, store_array
 from burn_wgpu.std.distribution import Distribution
-from burn_wgpu.std.dtype import F32, F64, DType
+from burn_wgpu.std.dtype import F32, F64, RANGES, DType
 
 
 class RandomOps:
@@ -39,11 +38,10 @@ class RandomOps:
             return _draw("normal", shape, device, dtype, (distribution.a, distribution.b))
         if distribution.kind == "bernoulli":
             return _draw("bernoulli", shape, device, dtype, (distribution.a,))
-        bounds = (0, 255) if distribution.kind == "default" else (distribution.a, distribution.b)
-        low, span = math.ceil(bounds[0]), math.ceil(bounds[1]) - math.ceil(bounds[0])
+        low, span = distribution.interval(*RANGES[dtype])
         start = (low, low >> 32)
         if span <= 1 << 24:
-            return _draw("short", shape, device, dtype, (*start, float(max(span, 0))))
+            return _draw("short", shape, device, dtype, (*start, float(span)))
         if span <= 1 << 32:
             return _draw("word", shape, device, dtype, (*start, span))
         return _draw("wide", shape, device, dtype, (*start, span, span >> 32))

@@ -14,12 +14,14 @@ from burn_wgpu.backends.wgpu.tensor import WgpuDevice
 from burn_wgpu.kernel.random import random_plan
 from burn_wgpu.shader.prelude import words
 from burn_wgpu.std import dtype as dt
+from burn_wgpu.std.data import TensorData
 from burn_wgpu.std.distribution import Distribution
 from burn_wgpu.std.dtype import DType
 from tests.backends.wgpu.oracle import REF, REF_DEVICE, B, bits, down, equal, prefix
 
 pytestmark = pytest.mark.gpu
 
+INF = math.inf
 SEED = 0x1234_5678_9ABC_DEF0
 
 
@@ -93,6 +95,32 @@ def test_f64_stores_what_f32_draws(device: WgpuDevice) -> None:
 def test_ints_have_the_references_bits(kind: DType, distribution: Distribution, device: WgpuDevice) -> None:
     ours, theirs = drawn((5, 203), distribution, kind, device, skip=1)
     assert equal(ours, theirs)
+
+
+@pytest.mark.parametrize("kind", dt.INTS, ids=[d.name for d in dt.INTS])
+@pytest.mark.parametrize(
+    ("distribution", "low", "high"),
+    [(Distribution.default(), 0, 255), (Distribution.uniform(-5, 5), -5, 5), (Distribution.uniform(9, 1000), 9, 1000),
+     (Distribution.uniform(-INF, INF), -INF, INF), (Distribution.uniform(-1e30, -1e29), -1e30, -1e29),
+     (Distribution.uniform(-300, -200.5), -300, -200)],
+    ids=str,
+)  # fmt: skip
+def test_ints_are_drawn_from_what_the_dtype_holds(
+    kind: DType, distribution: Distribution, low: float, high: float, device: WgpuDevice
+) -> None:
+    """Nothing wraps: i8 draws 0 … 127 by default; an interval out of reach gives the nearest end of the range."""
+    info = np.iinfo(kind.numpy)
+    first, last = max(low, info.min), min(high - 1, info.max)
+    for values in drawn((20_000,), distribution, kind, device):
+        if last < first:
+            assert (values == info.min).all()
+            continue
+        assert first <= values.min() and values.max() <= last
+        if last - first < 1000:
+            assert (values.min(), values.max()) == (first, last)
+    assert equal(*drawn((999,), distribution, kind, device))
+    data = TensorData.random((20_000,), distribution, kind, 0).array
+    assert max(first, info.min) <= data.min() and data.max() <= max(last, info.min)
 
 
 @pytest.mark.parametrize("kind", dt.INTS, ids=[d.name for d in dt.INTS])
