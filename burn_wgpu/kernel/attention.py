@@ -1,9 +1,9 @@
 """Scaled dot-product attention and its gradient without the scores in memory.
 
-The forward pass (attention/flash.wgsl) is one kernel; a few queries of many keys are split over the keys, and a second
-kernel (attention/merge.wgsl) puts the parts together. The gradient is two: one goes over the keys of each query
-(query_grad.wgsl), one over the queries of each key (key_grad.wgsl). Query heads of a group read the same key head.
-Softmax and sums are in f32, every sum in a fixed order. A query that sees nothing gives 0.
+The forward pass (attention/flash.wgsl) is one kernel. The gradient is two: one goes over the keys of each query
+(query_grad.wgsl), one over the queries of each key (key_grad.wgsl). Where that would be too few workgroups, or too long
+loops, sums are split, and one more kernel puts the parts together (merge.wgsl, add_parts.wgsl). Query heads of a group
+read the same key head. Softmax and sums are in f32, every sum in a fixed order. A query that sees nothing gives 0.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
+from typing import Literal
 
 from burn_wgpu.kernel.attention_text import (
     Shape,
@@ -34,8 +35,8 @@ MOST_RESULTS = 256
 MOST_STEPS = 50_000  # loop iterations of an invocation; Mesa 22 stops at 65,535
 _FEW = 8
 """So many queries are computed by a workgroup of their own kind, which wastes less."""
-_GROUPS = 1024
-"""Workgroups that keep a large device busy: fewer are split over the keys."""
+_GROUPS, _GRAD_GROUPS = 1024, 512
+"""Workgroups that keep a large device busy, forward and backward."""
 _LOWEST = "-0x1.fffffep+127f"
 _SMALLEST = "0x1p-126f"
 
@@ -84,26 +85,35 @@ def grad_shapes(width: int, device: Capability) -> tuple[Shape, Shape]:
     return shape, shape
 
 
+def _step(shape: Shape, width: int) -> int:
+    """Loop iterations for one step of keys in the forward pass."""
+    return shape.steps(width) + shape.apply_steps + 1
+
+
+def _grad_step(shape: Shape, width: int, results: int) -> int:
+    return shape.steps(width) + shape.steps(results) + 2 * shape.apply_steps + 1
+
+
 def fits(width: int, keys: int, results: int, device: Capability) -> bool:
     """Whether `attention_plan` takes these sizes."""
     if not 0 < results <= MOST_RESULTS or keys == 0 or width == 0:
         return False
-    for queries in (1, 32, 64):
-        shape = shape_for(results, queries, device)
-        if -(-keys // shape.keys) * (shape.steps(width) + shape.apply_steps + 2) > MOST_STEPS:
-            return False
-    return True
+    return all(_step(shape_for(results, queries, device), width) <= MOST_STEPS for queries in (1, 32, 64))
 
 
-def grad_fits(q: tuple[int, ...], k: tuple[int, ...], v: tuple[int, ...], device: Capability) -> bool:
+def grad_fits(q: tuple[int, ...], k: tuple[int, ...], v: tuple[int, ...]) -> bool:
     """Whether `attention_grads_plan` takes operands of these sizes."""
-    if 0 in (*q, *k, *v) or max(q[3], v[3]) > MOST_RESULTS:
-        return False
-    counts = []
-    for shape, lines in zip(grad_shapes(max(q[3], v[3]), device), (k[2], q[2]), strict=True):
-        step = shape.steps(q[3]) + shape.steps(v[3]) + 2 * shape.apply_steps + 4
-        counts.append(-(-lines // shape.keys) * step + MOST_RESULTS)
-    return max(counts[0], q[1] // k[1] * counts[1]) <= MOST_STEPS
+    return 0 not in (*q, *k, *v) and max(q[3], v[3]) <= MOST_RESULTS
+
+
+def _splits(groups: int, steps: int, each: int, least: int, wanted: int) -> tuple[int, int]:
+    """How often to split `steps` steps of `each` loop iterations, and how many of them are then in a split.
+
+    So often that about `wanted` workgroups keep the device busy with `least` steps or more, and no loop is too long.
+    """
+    splits = max(1, min(wanted // groups, steps // least))
+    span = min(-(-steps // splits), MOST_STEPS // each)
+    return -(-steps // span), span
 
 
 def wide_rows(*layouts: Layout) -> bool:
@@ -152,12 +162,6 @@ def _finish(
     return Launch(key, operands, words(grid[0], *numbers.values(), *floats.values()), grid)
 
 
-def _splits(groups: int, keys: int, shape: Shape) -> int:
-    """So many that the device is busy, each with a few steps of its own."""
-    least = 2 if shape.rows <= _FEW else 4
-    return max(1, min(_GROUPS // groups, keys // (least * shape.keys)))
-
-
 def attention_plan(
     q: Layout,
     k: Layout,
@@ -194,14 +198,19 @@ def attention_plan(
     shape = shape or shape_for(results, q.shape[2], device)
     planes = batch * q.shape[1]
     groups = planes * -(-q.shape[2] // shape.rows)
-    splits = _splits(groups, k.shape[2], shape) if splits is None else splits
+    steps, least = -(-k.shape[2] // shape.keys), 2 if shape.rows <= _FEW else 4
+    if splits is None:
+        splits, span = _splits(groups, steps, _step(shape, q.shape[3]), least, _GROUPS)
+    else:
+        span = -(-steps // splits)
+    span *= shape.keys
     if splits == 1:
-        launch = _flash(q, k, v, dtype, mask, bias, scores, outs, chunked, shape, 1, inputs, device)
+        launch = _flash(q, k, v, dtype, mask, bias, scores, outs, chunked, shape, (1, span), inputs, device)
         return Plan("attention", inputs, tuple(outs), (launch,))
     lines = batch * heads * queries
     parts = [Out.of((splits, lines, results), dt.F32), Out.of((splits, lines), dt.F32)]
     launch = _flash(
-        q, k, v, dtype, mask, bias, scores, parts, chunked, shape, splits, inputs, device, scratch=inputs + len(outs)
+        q, k, v, dtype, mask, bias, scores, parts, chunked, shape, (splits, span), inputs, device, inputs + len(outs)
     )
     merge = _merge(lines, results, splits, outs, inputs, chunked, device)
     return Plan("attention", inputs, tuple(outs), (launch, merge), tuple(part.size_bytes for part in parts))
@@ -223,18 +232,22 @@ def _grouped_operand(x: Operand | None, q: Layout, k: Layout) -> Operand | None:
 
 def _flash(
     q: Layout, k: Layout, v: Layout, dtype: DType, mask: Operand | None, bias: Operand | None, scores: Scores,
-    outs: list[Out], chunked: bool, shape: Shape, splits: int, inputs: int, device: Capability, scratch: int = 0,
+    outs: list[Out], chunked: bool, shape: Shape, split: tuple[int, int], inputs: int, device: Capability,
+    scratch: int = 0,
 ) -> Launch:  # fmt: skip
-    """The main kernel; its outputs are the plan's, or with splits the parts from operand number `scratch` on."""
+    """The main kernel; its outputs are the plan's, or with splits the parts from operand number `scratch` on.
+
+    split: their number, and keys of each
+    """
     batch, heads, queries, width = q.shape
     keys, results = v.shape[2:]
     tiles = -(-queries // shape.rows)
     tiled = batch * heads * tiles
-    steps = -(-keys // shape.keys)
+    splits, span = split
     numbers: dict[str, int] = {
         "groups": tiled * splits, "tiled": tiled, "tiles": tiles, "planes": batch * heads, "heads": heads,
         "group": heads // k.shape[1], "queries": queries, "keys": keys, "width": width, "results": results,
-        "offset": scores.offset, "span": -(-steps // splits) * shape.keys,
+        "offset": scores.offset, "span": span,
     }  # fmt: skip
     prelude = Prelude()
     prelude.alias("V", "f32")
@@ -307,15 +320,16 @@ def attention_grads_plan(
     device: Capability,
     query_shape: Shape | None = None,
     key_shape: Shape | None = None,
+    splits: int | None = None,
 ) -> Plan:
     """q, k, v, the output's gradient, the output, and packed logsumexp [N, H, Sq] → dq, dk, dv, packed.
 
     All of `dtype`, logsumexp of `statistic`. Results are f32 for halves whose rows do not fill words. Every size is
-    above 0 (`grad_fits`).
+    above 0 (`grad_fits`). Shapes and `splits` are chosen unless given.
     """
     batch, heads, queries, width = q.shape
     shared, keys, results = v.shape[1:]
-    sides = tuple(x % 4 == 0 for x in (width, results))
+    sides = width % 4 == 0, results % 4 == 0
     kinds = [dtype if side else dt.F64 if dtype is dt.F64 else dt.F32 for side in sides]
     outs = (
         Out.of((batch, heads, queries, width), kinds[0]), Out.of((batch, shared, keys, width), kinds[0]),
@@ -328,38 +342,122 @@ def attention_grads_plan(
         "offset": scores.offset,
     }  # fmt: skip
 
+    scratch, parts, finals = [4 * prod(q.shape[:3])], [], []
+
+    def split(shape: Shape, lines: int, steps: int, planes: int) -> tuple[dict[str, int], int]:
+        """The numbers of workgroups of one kernel, and its splits."""
+        tiles = -(-lines // shape.rows)
+        times, span = _splits(planes * tiles, steps, _grad_step(shape, width, results), 4, _GRAD_GROUPS)
+        if splits is not None:
+            times, span = splits, -(-steps // splits)
+        found = {"groups": planes * tiles * times, "tiled": planes * tiles, "tiles": tiles, "planes": planes}
+        return found | {"splits": times, "span": span * shape.keys}, times
+
+    def place(number: int, times: int) -> tuple[int, DType]:
+        """The operand that gradient `number` goes to, and its dtype: the output, or a part for each split."""
+        if times == 1:
+            return 6 + number, outs[number].dtype
+        size = outs[number].layout.size
+        scratch.append(4 * times * size)
+        operand_number = 6 + len(outs) + len(scratch) - 1
+        parts.append((operand_number, 6 + number, times, size, sides[number == 2], outs[number].dtype))
+        return operand_number, dt.F32
+
     shapes = grad_shapes(max(width, results), device)
     shape = query_shape or shapes[0]
-    tiles = -(-queries // shape.rows)
+    counts, times = split(shape, queries, -(-keys // shape.keys), batch * heads)
+    to, kind = place(0, times)
     prelude = Prelude()
     prelude.alias("V", "f32")
     strides = _operands(prelude, dtype, wide, {"q": q, "k": k, "v": v, "g": grad, "y": output})
     prelude.storage("lse", statistic)
-    prelude.storage("out", kinds[0], "chunk" if sides[0] else "element")
+    prelude.storage("out", kind, "chunk" if sides[0] else "element")
     prelude.storage("delta", dt.F32)
     query_grad_text(prelude, shape, capped, scores.causal, sides[0], wide)
-    groups = batch * heads * tiles
-    first = _launch(
-        "attention/query_grad", prelude, shape, (0, 1, 2, 3, 4, 5, 6, 9),
-        {"groups": groups, "tiles": tiles, **sizes, **strides}, scores.floats(), groups, scores.causal, device,
-    )  # fmt: skip
+    finals.append(
+        _launch(
+            "attention/query_grad",
+            prelude,
+            shape,
+            (0, 1, 2, 3, 4, 5, to, 9),
+            counts | sizes | strides,
+            scores.floats(),
+            counts["groups"],
+            scores.causal,
+            device,
+        )  # fmt: skip
+    )
 
     shape = key_shape or shapes[1]
-    tiles = -(-keys // shape.rows)
+    counts, times = split(shape, keys, heads // shared * -(-queries // shape.keys), batch * shared)
+    (to_k, kind_k), (to_v, kind_v) = place(1, times), place(2, times)
     prelude = Prelude()
     prelude.alias("V", "f32")
     strides = _operands(prelude, dtype, wide, {"q": q, "k": k, "v": v, "g": grad})
     prelude.storage("lse", statistic)
     prelude.storage("delta", dt.F32)
-    prelude.storage("dk", kinds[0], "chunk" if sides[0] else "element")
-    prelude.storage("dv", kinds[1], "chunk" if sides[1] else "element")
+    prelude.storage("dk", kind_k, "chunk" if sides[0] else "element")
+    prelude.storage("dv", kind_v, "chunk" if sides[1] else "element")
     key_grad_text(prelude, shape, capped, scores.causal, sides, wide)
-    groups = batch * shared * tiles
-    second = _launch(
-        "attention/key_grad", prelude, shape, (0, 1, 2, 3, 5, 9, 7, 8),
-        {"groups": groups, "tiles": tiles, **sizes, **strides}, scores.floats(), groups, scores.causal, device,
-    )  # fmt: skip
-    return Plan("attention_backward", 6, outs, (first, second), (4 * prod(q.shape[:3]),))
+    finals.append(
+        _launch(
+            "attention/key_grad",
+            prelude,
+            shape,
+            (0, 1, 2, 3, 5, 9, to_k, to_v),
+            counts | sizes | strides,
+            scores.floats(),
+            counts["groups"],
+            scores.causal,
+            device,
+        )  # fmt: skip
+    )
+    if parts:
+        finals.append(_add_parts(parts, device))
+    return Plan("attention_backward", 6, outs, tuple(finals), tuple(scratch))
+
+
+def _add_parts(parts: list[tuple[int, int, int, int, bool, DType]], device: Capability) -> Launch:
+    """parts: operands of the parts and of their sum, number of parts, elements of the sum, whether in chunks, dtype."""
+    prelude = Prelude()
+    prelude.alias("V", "f32")
+    numbers: dict[str, int] = {}
+    operands: list[int] = []
+    choice = ["    var c = thread;"]
+    threads = 0
+    for i, (source, target, times, size, chunked, dtype) in enumerate(parts):
+        access: Literal["element", "chunk"] = "chunk" if chunked else "element"
+        prelude.storage(f"part{i}", dt.F32, access)
+        prelude.storage(f"sum{i}", dtype, access)
+        operands += [source, target]
+        numbers |= {f"times{i}": times, f"size{i}": size}
+        if chunked:
+            body = [
+                "    var total = vec4<f32>();",
+                f"    for (var s = 0u; s < params.times{i}; s++) {{",
+                f"        let p = load4_part{i}(s * (params.size{i} / 4u) + c);",
+                "        total += vec4<f32>(p[0], p[1], p[2], p[3]);",
+                "    }",
+                f"    store4_sum{i}(c, array<f32, 4>(total.x, total.y, total.z, total.w));",
+            ]
+        else:
+            body = [
+                f"    for (var e = 4u * c; e < min(4u * c + 4u, params.size{i}); e++) {{",
+                "        var total = 0.0;",
+                f"        for (var s = 0u; s < params.times{i}; s++) {{",
+                f"            total += load_part{i}(s * params.size{i} + e);",
+                "        }",
+                f"        store_sum{i}(e, total);",
+                "    }",
+            ]
+        function(prelude, f"add{i}(c: u32)", body)
+        count = f"(params.size{i} + 3u) / 4u"
+        choice += [f"    if (c < {count}) {{", f"        add{i}(c);", "        return;", "    }", f"    c -= {count};"]
+        threads += -(-size // 4)
+    function(prelude, "add(thread: u32)", choice)
+    prelude.const("THREADS", THREADS)
+    grid = fold(-(-threads // THREADS), device)
+    return _finish("attention/add_parts", prelude, 0, THREADS, tuple(operands), numbers, {}, grid)
 
 
 def variants(device: Capability) -> Iterator[Plan]:
@@ -394,5 +492,5 @@ def _backward_variants(width: int, dtype: DType, device: Capability) -> Iterator
     q, k, v = (Layout.dense((2, heads, 70, width)) for heads in (4, 2, 2))
     turned = Layout.dense((2, 4, width, 70)).swap_dims(2, 3)
     statistic = dt.F64 if dtype is dt.F64 else dt.F32
-    for grad, scores in ((q, _PLAIN), (q, _CAPPED), (turned, _PLAIN)):
-        yield attention_grads_plan(q, k, v, grad, q, dtype, statistic, scores, device)
+    for grad, scores, splits in ((q, _PLAIN, 1), (q, _CAPPED, 1), (turned, _PLAIN, 1), (q, _PLAIN, 2)):
+        yield attention_grads_plan(q, k, v, grad, q, dtype, statistic, scores, device, splits=splits)

@@ -23,7 +23,6 @@ class Shape:
              with, that are in workgroup memory at a time; little, since that decides how many workgroups fit
     deep     steps of a slice that stand in a row; a loop goes over more
     beside   scores that a thread has of each row, a multiple of four
-    ahead    the next slice is read into registers before the present one is multiplied
     """
 
     down: int
@@ -33,7 +32,6 @@ class Shape:
     values: int
     deep: int = 8
     beside: int = 4
-    ahead: bool = False
 
     @property
     def threads(self) -> int:
@@ -79,12 +77,12 @@ class Shape:
 
     def steps(self, width: int) -> int:
         """Loop iterations for the scores over this width."""
-        return -(-width // self.slice) * (2 + self.slice // self.deep)
+        return -(-width // self.slice) * (1 + self.slice // self.deep)
 
     @property
     def apply_steps(self) -> int:
         """Loop iterations for the results of one step."""
-        return self.keys // self.values * (2 + self.values // min(self.values, self.deep))
+        return self.keys // self.values * (1 + self.values // min(self.values, self.deep))
 
 
 def function(prelude: Prelude, head: str, lines: list[str]) -> None:
@@ -118,7 +116,7 @@ def bases(prelude: Prelude, head: str, first: list[str], names: dict[str, str]) 
 
 
 def turned(prelude: Prelude, shape: Shape, x: str, extent: str, width: str, side: str, wide: bool) -> None:
-    """`fetch_x` and `stash_x(first, d, local)`: rows from `first` on, of them the slice at d, as [slice][rows / 4].
+    """`stash_x(first, d, local)`: rows from `first` on, of them the slice at d, as [slice][rows / 4].
 
     A vector is four rows at one place of the width; what lies beyond the width is 0, rows beyond the last repeat it.
     side: "row" for the first factor of the scores, "key" for the second.
@@ -126,89 +124,64 @@ def turned(prelude: Prelude, shape: Shape, x: str, extent: str, width: str, side
     count, pitch = (shape.rows, shape.row_pitch) if side == "row" else (shape.keys, shape.key_pitch)
     start = 0 if side == "row" else shape.slice * shape.row_pitch
     along = shape.slice // 4 if wide else shape.slice
-    total = along * count // 4
-    fetch: list[str] = []
-    stash: list[str] = []
-    for l in range(-(-total // shape.threads)):
-        c = f"(local + {l * shape.threads}u)"
-        guard = f"    if ({c} < {total}u) {{" if (l + 1) * shape.threads > total else "    {"
-        names = [f"{x}_r{l}_{e}" for e in range(4 if wide else 1)]
-        if shape.ahead:
-            for name in names:
-                prelude.text(f"var<private> {name}: vec4<f32>;")
+    lines: list[str] = []
+    for c, guard in _shares(shape, along * count // 4):
         rows = [f"min({side}0 + 4u * ({c} / {along}u) + {e}u, params.{extent} - 1u) * params.{x}_s" for e in range(4)]
-        let = "" if shape.ahead else "let "
+        lines.append(guard)
         if wide:
-            load = [
-                f"        let at = d / 4u + {c} % {along}u;",
-                f"        let inside = at < params.{width} / 4u;",
-                f"        let base = {x}_base + select(0u, at, inside);",
-                *(
-                    f"        {let}{name} = select(vec4<f32>(), read4_{x}(base + {row}), inside);"
-                    for name, row in zip(names, rows, strict=True)
-                ),
-            ]
-            put = [f"        let put = {start}u + ({c} % {along}u) * {4 * pitch}u + {c} / {along}u;"]
+            lines.append(f"        let at = d / 4u + {c} % {along}u;")
+            lines.append(f"        let inside = at < params.{width} / 4u;")
+            lines.append(f"        let base = {x}_base + select(0u, at, inside);")
+            for e, row in enumerate(rows):
+                lines.append(f"        let r{e} = select(vec4<f32>(), read4_{x}(base + {row}), inside);")
+            lines.append(f"        let put = {start}u + ({c} % {along}u) * {4 * pitch}u + {c} / {along}u;")
             for e, lane in enumerate(LANES):
-                four = ", ".join(f"{name}.{lane}" for name in names)
-                put.append(f"        tile[put + {e * pitch}u] = vec4<f32>({four});")
+                four = ", ".join(f"r{i}.{lane}" for i in range(4))
+                lines.append(f"        tile[put + {e * pitch}u] = vec4<f32>({four});")
         else:
             four = ", ".join(f"load_{x}(base + {row})" for row in rows)
-            load = [
-                f"        let at = d + {c} % {along}u;",
-                f"        let inside = at < params.{width};",
-                f"        let base = {x}_base + select(0u, at, inside) * params.{x}_d;",
-                f"        {let}{names[0]} = select(vec4<f32>(), vec4<f32>({four}), inside);",
-            ]
-            put = [f"        tile[{start}u + ({c} % {along}u) * {pitch}u + {c} / {along}u] = {names[0]};"]
-        if shape.ahead:
-            fetch += [guard, *load, "    }"]
-            stash += [guard, *put, "    }"]
-        else:
-            stash += [guard, *load, *put, "    }"]
-    function(prelude, f"fetch_{x}({side}0: u32, d: u32, local: u32)", fetch)
-    function(prelude, f"stash_{x}({side}0: u32, d: u32, local: u32)", stash)
+            lines.append(f"        let at = d + {c} % {along}u;")
+            lines.append(f"        let inside = at < params.{width};")
+            lines.append(f"        let base = {x}_base + select(0u, at, inside) * params.{x}_d;")
+            lines.append(f"        let put = {start}u + ({c} % {along}u) * {pitch}u + {c} / {along}u;")
+            lines.append(f"        tile[put] = select(vec4<f32>(), vec4<f32>({four}), inside);")
+        lines.append("    }")
+    function(prelude, f"stash_{x}({side}0: u32, d: u32, local: u32)", lines)
 
 
 def upright(prelude: Prelude, shape: Shape, x: str, extent: str, width: str, wide: bool) -> None:
-    """`fetch_x_rows` and `stash_x_rows(key0, first, local)`: the rows of weights from first on, [values][width / 4].
+    """`stash_x_rows(key0, first, local)`: the rows of weights from first on, as [values][width / 4].
 
     Rows beyond the last are 0, since 0 · inf would be NaN. Weights lie in the order in which `spread` puts them.
     """
     per, across = shape.results // 4, shape.across
-    total = shape.values * per
-    fetch: list[str] = []
-    stash: list[str] = []
-    for l in range(-(-total // shape.threads)):
-        c = f"(local + {l * shape.threads}u)"
-        guard = f"    if ({c} < {total}u) {{" if (l + 1) * shape.threads > total else "    {"
-        name = f"{x}_u{l}"
-        if shape.ahead:
-            prelude.text(f"var<private> {name}: vec4<f32>;")
-        load = [
-            f"        let slot = first + {c} / {per}u;",
-            f"        let at = key0 + 4u * ((slot / {4 * across}u) * {across}u + slot % {across}u)"
-            f" + (slot / {across}u) % 4u;",
-            f"        let base = {x}_base + min(at, params.{extent} - 1u) * params.{x}_s;",
-        ]
+    lines: list[str] = []
+    for c, guard in _shares(shape, shape.values * per):
+        lines.append(guard)
+        lines.append(f"        let slot = first + {c} / {per}u;")
+        block, lane = f"(slot / {4 * across}u) * {across}u + slot % {across}u", f"(slot / {across}u) % 4u"
+        lines.append(f"        let at = key0 + 4u * ({block}) + {lane};")
+        lines.append(f"        let base = {x}_base + min(at, params.{extent} - 1u) * params.{x}_s;")
         if wide:
             read = f"read4_{x}(base + min({c} % {per}u, params.{width} / 4u - 1u))"
         else:
-            load.append(f"        let column = 4u * ({c} % {per}u);")
+            lines.append(f"        let column = 4u * ({c} % {per}u);")
             places = ", ".join(
                 f"load_{x}(base + min(column + {e}u, params.{width} - 1u) * params.{x}_d)" for e in range(4)
             )
             read = f"vec4<f32>({places})"
-        let = "" if shape.ahead else "let "
-        load.append(f"        {let}{name} = select(vec4<f32>(), {read}, at < params.{extent});")
-        put = [f"        tile[{c}] = {name};"]
-        if shape.ahead:
-            fetch += [guard, *load, "    }"]
-            stash += [guard, *put, "    }"]
-        else:
-            stash += [guard, *load, *put, "    }"]
-    function(prelude, f"fetch_{x}_rows(key0: u32, first: u32, local: u32)", fetch)
-    function(prelude, f"stash_{x}_rows(key0: u32, first: u32, local: u32)", stash)
+        lines.append(f"        tile[{c}] = select(vec4<f32>(), {read}, at < params.{extent});")
+        lines.append("    }")
+    function(prelude, f"stash_{x}_rows(key0: u32, first: u32, local: u32)", lines)
+
+
+def _shares(shape: Shape, total: int) -> list[tuple[str, str]]:
+    """A thread's shares of a slice of so many vectors: number, and a block's opening, guarded if not all have one."""
+    shares = []
+    for l in range(-(-total // shape.threads)):
+        c = f"(local + {l * shape.threads}u)"
+        shares.append((c, f"    if ({c} < {total}u) {{" if (l + 1) * shape.threads > total else "    {"))
+    return shares
 
 
 # -------------------------------------------------------------------------------------------------------- arithmetic
@@ -323,7 +296,7 @@ def put4(prelude: Prelude, out: str, width: str, chunked: bool) -> None:
 
 
 def put_lines(shape: Shape, o: str, out: str, extent: str) -> list[str]:
-    """Results as they stand in registers, to the lines of `plane`."""
+    """Results as they stand in registers, to the lines of `plane`, which counts the planes of all splits."""
     lines = [f"    let row = row0 + local / {shape.across}u * 8u;"]
     for r in range(8):
         lines.append(f"    if (row + {r}u < params.{extent}) {{")

@@ -4,13 +4,12 @@
 // each row (after Milakov and Gimelshein, 2018, and Dao, 2023), the weights through workgroup memory, the results in
 // registers. A thread has eight rows; ACROSS threads stand side by side, over their keys and over their share of the
 // results. q, k and v pass through workgroup memory in slices, so their width does not matter. What is unrolled over rows
-// and columns is generated (kernel/attention_text.py). `fetch` reads the slice that comes next, if the shape does that;
-// `stash` brings it to workgroup memory.
+// and columns is generated (kernel/attention_text.py).
 //
 // Few queries of many keys are split: workgroup (plane, tile, split) sees `span` keys and writes its part as if they were
 // all; attention/merge.wgsl puts the parts together.
 //
-//! needs THREADS, ROWS, KEYS, SLICE, VALUES, CAUSAL, begin, fetch_q, fetch_k, fetch_v_rows, stash_q, stash_k, stash_v_rows, clear_s, multiply_s, finish_scores, weigh, spread_s, apply_o, put_sums, put_results
+//! needs THREADS, ROWS, KEYS, SLICE, VALUES, CAUSAL, begin, stash_q, stash_k, stash_v_rows, clear_s, multiply_s, finish_scores, weigh, spread_s, apply_o, put_sums, put_results
 
 @compute @workgroup_size(THREADS)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
@@ -27,20 +26,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let seen = i32(min(row0 + ROWS, params.queries)) + bitcast<i32>(params.offset);
         end = min(end, u32(max(seen, 0)));
     }
-    fetch_q(row0, 0u, local);
-    fetch_k(start, 0u, local);
     for (var key0 = start; key0 < end; key0 += KEYS) {
         clear_s();
         for (var d = 0u; d < params.width; d += SLICE) {
             stash_q(row0, d, local);
             stash_k(key0, d, local);
             workgroupBarrier();
-            if (d + SLICE < params.width) {
-                fetch_q(row0, d + SLICE, local);
-                fetch_k(key0, d + SLICE, local);
-            } else {
-                fetch_v_rows(key0, 0u, local);
-            }
             multiply_s(local);
             workgroupBarrier();
         }
@@ -52,12 +43,6 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             stash_v_rows(key0, k, local);
             spread_s(k, local);
             workgroupBarrier();
-            if (k + VALUES < KEYS) {
-                fetch_v_rows(key0, k + VALUES, local);
-            } else {
-                fetch_q(row0, 0u, local);
-                fetch_k(key0 + KEYS, 0u, local);
-            }
             apply_o(local);
             workgroupBarrier();
         }

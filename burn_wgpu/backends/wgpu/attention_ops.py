@@ -85,9 +85,8 @@ class AttentionOps:
         options: AttentionModuleOptions,
     ) -> AttentionGradients:
         """Scores are made again from query and key, in tiles: memory is that of the operands."""
-        query_sizes, key_sizes, value_sizes = query.shape, key.shape, value.shape
         same = query.dtype is key.dtype is value.dtype is output.dtype is output_grad.dtype
-        if not same or not grad_fits(query_sizes, key_sizes, value_sizes, query.device.capability):
+        if not same or not grad_fits(query.shape, key.shape, value.shape):
             return defaults.attention_backward(self, query, key, value, output, logsumexp, output_grad, options)
         scores, dtype, statistic = _scores(query, key, options), query.dtype, logsumexp.dtype
         layouts = (query.layout, key.layout, value.layout, output_grad.layout, output.layout)
