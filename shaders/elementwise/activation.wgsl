@@ -25,8 +25,9 @@ fn gelu(x: V) -> V {
     if (is_nan(x)) { return x; }
     if (is_inf(x)) { return select(x, nan(), is_negative(x)); }
     let a = absolute(x);
-    let lost = 0.5 * a * erfc_scaled(a * 0.707106781) * exp_minus_square(a, 0.5);
-    return select(x - lost, -lost, is_negative(x));
+    let scaled = 0.5 * erfc_scaled(a * 0.707106781);
+    let power = exp_minus_square(a, 0.5);
+    return select(x * (1.0 - scaled * power), x * scaled * power, is_negative(x));
 }
 fn gelu_backward(x: V, grad: V) -> V {
     if (is_nan(grad)) { return grad; }

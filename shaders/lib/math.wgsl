@@ -558,7 +558,7 @@ fn acos_f32(x: f32) -> f32 {
 
 // The angle of the point (x, y) for x, y ≥ 0, in [0, π/2]; 0 at the origin.
 fn angle_of(y: f32, x: f32) -> f32 {
-    let steep = y > x;
+    let steep = magnitude(y) > magnitude(x);
     var low = select(y, x, steep);
     var high = select(x, y, steep);
     if (high < 1e-30) {

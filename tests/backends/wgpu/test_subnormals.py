@@ -55,7 +55,7 @@ EXACT: list[tuple[str, Callable[..., Any], list[tuple[float, ...]]]] = [
                                       (-2e-38, 1.3e-38), (5e-40, 3e-40)]),
     ("hypot", B.float_hypot, [(1.2e-38, 1e-38), (3e-40, 4e-40), (TINY, 0.0), (1e-38, 1e-10)]),
     ("prelu", B.prelu, [(-1e-40, INF), (-1e-40, 1e5), (-1e-40, -3e38), (1e-40, 7.0)]),
-    ("atan2", B.float_atan2, [(1e-40, 1e-40), (1e-40, -1e-40), (1e-39, 1e-38)]),
+    ("atan2", B.float_atan2, [(1e-40, 1e-40), (1e-40, -1e-40), (1e-39, 1e-38), (1e-40, TINY), (-TINY, 1e-40)]),
 ]  # fmt: skip
 
 
@@ -89,6 +89,8 @@ def test_the_tail_of_gelu_is_kept_as_long_as_it_is_normal(device: WgpuDevice) ->
     normal = np.abs(exact) > 2.0**-126 * 1.001
     assert normal[-1] and not normal[0]
     found = down(B.gelu(up(x, dt.F32, device))).astype(np.float64)
+    tiny = down(B.gelu(up([2.0**-126, 2.0**-125, -(2.0**-125)], dt.F32, device))).tolist()
+    assert tiny[0] in (2.0**-127, 0.0) and tiny[1:] == [2.0**-126, -(2.0**-126)]
     np.testing.assert_allclose(found[normal], exact[normal], rtol=16 * 2.0**-23)
 
 
