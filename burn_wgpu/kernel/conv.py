@@ -41,12 +41,22 @@ from burn_wgpu.kernel.conv_text import (
     flat_text,
     gather_text,
     lanes_text,
+    places_text,
     repair_text,
     results_text,
 )
+from burn_wgpu.kernel.conv_window_text import (
+    LINE_PAD,
+    lines_text,
+    products_text,
+    strip_text,
+    weight_text,
+    weights_text,
+    window_text,
+)
 from burn_wgpu.kernel.map import copy_plan
 from burn_wgpu.kernel.matmul import TILES, Matrices
-from burn_wgpu.kernel.matmul_text import Side, declare_side, multiply_text, operand_text
+from burn_wgpu.kernel.matmul_text import Side, Tile, declare_side, multiply_text, operand_text
 from burn_wgpu.kernel.matmul_text import results_text as block_text
 from burn_wgpu.kernel.reduce import fill_launches
 from burn_wgpu.kernel.walk import Steps
@@ -58,9 +68,38 @@ from burn_wgpu.std.dtype import DType
 from burn_wgpu.std.errors import ArgumentError, DTypeError
 from burn_wgpu.std.layout import Layout, Shape, contiguous_strides
 
-KERNELS = (*TILES, "direct", "dots")
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A tiled product of windows: the tile, and the most of k a slice may have.
+
+    lines    k runs along memory and columns see few places (see conv_window_text.lines_text); else taps are written out
+    buffers  two: the next slice is loaded while one is multiplied
+    """
+
+    rows: int
+    columns: int
+    thread_rows: int
+    thread_columns: int
+    depth: int
+    buffers: int = 1
+    lines: bool = False
+
+
+WINDOWS = {
+    "window_64x128": Window(64, 128, 8, 8, 18),
+    "window_64x64": Window(64, 64, 8, 8, 18),
+    "window_128x64": Window(128, 64, 16, 8, 18),
+    "lines_64x128": Window(64, 128, 8, 8, 16, lines=True),
+    "lines_64x64": Window(64, 64, 8, 8, 16, lines=True),
+}
+KERNELS = (*TILES, *WINDOWS, "strip", "direct", "dots")
 THREADS = 128  # of direct
 DOTS = 256  # threads of dots
+STRIP_THREADS = 128
+STRIP_TAPS = 50  # most products of one weight group that a strip writes out for one of its rows
+STRIP_BUSY = 1 << 16  # threads that keep a big GPU busy
 BUSY = 256  # workgroups that keep a big GPU busy
 DIRECT_TERMS = 20_000  # longest sum of direct: loops of an invocation must stay below 65,535 steps on Mesa 22
 TILE_STEPS = 50_000
@@ -287,9 +326,15 @@ def correlation_plan(
         splits = splits or chosen
     elif kernel not in KERNELS:
         raise ArgumentError(f"{operation}: there is no kernel '{kernel}'; there are {', '.join(KERNELS)}")
+    if kernel in WINDOWS and _slice(what, WINDOWS[kernel], device) is None:
+        kernel = "tile_64x64" if prod(axis.divide for axis in what.axes) <= MOST_PHASES else "direct"
+    if kernel == "strip" and not strips(what, KINDS[dtype]):
+        kernel = "direct"
     make = _Maker(steps, what, KINDS[dtype], dtype, bias, device)
     if what.terms == 0 or kernel == "direct":
         make.direct()
+    elif kernel == "strip":
+        make.strip()
     elif kernel == "dots":
         make.dots(splits or 1)
     else:
@@ -318,8 +363,77 @@ def choose(what: Correlation, device: Capability) -> tuple[str, int]:
     return kernel, _splits(_groups(what, n, kernel), k, 128)
 
 
+def strips(what: Correlation, kind: WordKind) -> bool:
+    """Whether the strip kernel can compute it."""
+    first, down, along = what.axes
+    return (
+        first.trivial and down.divide == 1 and along.divide == 1 and what.rows <= 8 and not what.rows_first
+        and 0 < what.taps <= STRIP_TAPS and what.taps * what.rows <= 2 * STRIP_TAPS and what.channels > 0
+        and (along.out % 4 == 0 or kind.lanes == 1)
+        and (not what.skips or 64 * what.terms <= TILE_STEPS)
+    )  # fmt: skip
+
+
+def strip_rows(what: Correlation) -> int:
+    """Rows of outputs of a thread: more reuse of what is read, while registers last and threads are many."""
+    down = what.axes[1].out
+    for high in (4, 2):
+        held = what.rows * high <= 16 and (what.rows * what.taps <= STRIP_TAPS)
+        if held and high <= down and what.size // (4 * high * what.rows) >= STRIP_BUSY:
+            return high
+    return 1
+
+
+def _inner(axes: Sequence[Axis], most: int) -> int | None:
+    """The first of the axes whose taps a window writes out; None when even the last axis has too many."""
+    if axes[2].taps > most:
+        return None
+    inner = 2
+    while inner > 0 and prod(axis.taps for axis in axes[inner - 1 :]) <= most:
+        inner -= 1
+    return inner
+
+
+def window_tile(phase: Correlation, window: Window, device: Capability) -> Tile:
+    """The tile with the depth that suits the taps of a phase (one without `divide`)."""
+    tile = Tile(window.rows, window.columns, window.depth, window.thread_rows, window.thread_columns)
+    if window.lines:
+        return tile
+    inner = _inner(phase.axes, window.depth)
+    assert inner is not None
+    taps = prod(axis.taps for axis in phase.axes[inner:])
+    outer = phase.terms // taps
+    parts = max(tile.threads // tile.columns, 1)
+    most = max(window.depth // (taps * parts), 1)
+    while most > 1 and window_bytes(replace(tile, depth=taps * parts * most), window) > device.max_workgroup_bytes:
+        most -= 1
+    # Whole slices if they cost no more than a third of the depth.
+    whole = next((count for count in range(most, (2 * most + 2) // 3 - 1, -1) if outer % (count * parts) == 0), most)
+    return replace(tile, depth=taps * parts * whole)
+
+
+def window_bytes(tile: Tile, window: Window) -> int:
+    pad = 2 * LINE_PAD if window.lines else 0
+    return 4 * window.buffers * tile.depth * (tile.rows + tile.columns + pad)
+
+
+def _slice(what: Correlation, window: Window, device: Capability) -> int | None:
+    """The depth of the deepest phase; None when the kernel cannot compute it."""
+    if what.terms == 0 or prod(axis.divide for axis in what.axes) > MOST_PHASES:
+        return None
+    if window.lines and (what.points > 32 or any(axis.divide > 1 for axis in what.axes)):
+        return None
+    phases = [phase for phase in _phases(what) if phase is not None]
+    if not window.lines and any(_inner(phase.axes, window.depth) is None for phase in phases):
+        return None
+    tiles = [window_tile(phase, window, device) for phase in phases]
+    if any(window_bytes(tile, window) > device.max_workgroup_bytes for tile in tiles):
+        return None
+    return max((tile.depth for tile in tiles), default=None)
+
+
 def _groups(what: Correlation, columns: int, kernel: str) -> int:
-    tile = TILES[kernel]
+    tile = TILES[kernel] if kernel in TILES else WINDOWS[kernel]
     return what.groups * -(-what.rows // tile.rows) * -(-columns // tile.columns)
 
 
@@ -402,16 +516,52 @@ class _Maker:
         if splits > 1:
             self._finish(operands[-1], splits)
 
+    def strip(self) -> None:
+        what = self.what
+        high = strip_rows(what)
+        along = what.axes[2]
+        head = _Head()
+        self._space(head, what)
+        wide = (
+            self.kind.per_word > 0 and along.x == 1 and along.size % 4 == 0
+            and all(s % 4 == 0 for s in (what.x_at, what.x_image, what.x_group, what.x_channel, what.axes[1].x))
+        )  # fmt: skip
+        declare_side(head.prelude, Side("x", self.kind, True, wide), 0)
+        head.prelude.storage("w", self.kind)
+        if self.bias:
+            head.prelude.storage("bias", self.kind)
+        chunked = along.out % 4 == 0
+        head.prelude.storage("out", self.kind, "chunk" if chunked else "element")
+        inside = all(axis.inside for axis in what.axes)
+        strip_text(head.prelude, what.axes, what.rows, high, wide, chunked, self.bias, what.skips and not inside)
+        count = what.images * what.groups * -(-what.axes[1].out // high) * -(-along.out // 4)
+        head.numbers |= {
+            "count": count, "channels": what.channels, "groups_count": what.groups, "x_at": what.x_at,
+            "x_group": what.x_group, "w_at": what.w_at, "w_group": what.w_group, "w_row": what.w_row,
+            "w_c": what.w_channel, "y_image": what.y_image, "y_group": what.y_group, "y_row": what.y_row,
+        }  # fmt: skip
+        groups = -(-count // STRIP_THREADS)
+        self.steps.launch(head.launch("conv/strip", self._bound(0, 1), groups, STRIP_THREADS, 0, self.device))
+
     def tiles(self, kernel: str, splits: int) -> None:
         """One product, or one for each phase of the outputs."""
-        what, tile = self.what, TILES[kernel]
+        window = WINDOWS.get(kernel)
+        what = self.what
+        source = 1
+        if window is not None and not window.lines:
+            what, source = self._turned()
         phases = list(_phases(what))
         live = [phase for phase in phases if phase is not None]
-        slices = [-(-phase.terms // tile.depth) for phase in live]
+        shapes = [TILES[kernel] if window is None else window_tile(phase, window, self.device) for phase in live]
+        slices = [-(-phase.terms // tile.depth) for phase, tile in zip(live, shapes, strict=True)]
         longest = max(slices, default=1)
         splits = max(splits, -(-longest // TILE_STEPS))
         if what.skips and self.device.software:  # where all of a thread's results are summed again one by one
-            splits = max(splits, -(-longest * tile.depth * tile.thread_rows * tile.thread_columns // TILE_STEPS))
+            loops = (
+                count * tile.depth * tile.thread_rows * tile.thread_columns
+                for count, tile in zip(slices, shapes, strict=True)
+            )
+            splits = max(splits, -(-max(loops, default=1) // TILE_STEPS))
         spans = [-(-count // splits) for count in slices]
         parts = [-(-count // span) for count, span in zip(slices, spans, strict=True)]
         splits = max(parts, default=1)
@@ -424,8 +574,11 @@ class _Maker:
             whole = self.steps.outputs[0] if direct else Out.of((splits * what.size,), dt.F32)
             for launch in fill_launches(whole, 0.0, target, self.device):
                 self.steps.launch(launch)
-        for phase, count, span in zip(live, parts, spans, strict=True):
-            self._tile(phase, kernel, count, span, kind, target, self.bias and direct)
+        for phase, tile, count, span in zip(live, shapes, parts, spans, strict=True):
+            if window is None:
+                self._tile(phase, tile, count, span, kind, target, self.bias and direct)
+            else:
+                self._window(phase, window, tile, source, count, span, kind, target, self.bias and direct)
         if not direct:
             self._finish(target, splits)
 
@@ -490,9 +643,8 @@ class _Maker:
         return self._run(phase) and phase.points % 4 == 0
 
     def _tile(
-        self, phase: Correlation, kernel: str, splits: int, span: int, kind: WordKind, target: int, bias: bool
+        self, phase: Correlation, tile: Tile, splits: int, span: int, kind: WordKind, target: int, bias: bool
     ) -> None:
-        tile = TILES[kernel]
         groups, m, k = phase.groups, phase.rows, phase.terms
         weights, source = self._weights(phase)
         last = phase.axes[2]
@@ -555,6 +707,87 @@ class _Maker:
         operands = (source, 0, 2, target) if bias else (source, 0, target)
         count = tiles_m * tiles_n * batch * splits
         self.steps.launch(head.launch("matmul/tile", operands, count, tile.threads, tile.workgroup_bytes, self.device))
+
+    def _window(
+        self, phase: Correlation, window: Window, tile: Tile, source: int, splits: int, span: int, kind: WordKind,
+        target: int, bias: bool,
+    ) -> None:  # fmt: skip
+        m, n, k, groups = phase.rows, phase.columns, phase.terms, phase.groups
+        head = _Head()
+        prelude = head.prelude
+        tiles_m, tiles_n = -(-m // tile.rows), -(-n // tile.columns)
+        head.numbers |= {
+            "m": m, "n": n, "k": k, "k_span": span * tile.depth, "tiles_m": tiles_m, "tiles_n": tiles_n,
+            "batch": groups, "images": phase.images, "size": self.what.size, "y_at": phase.y_at,
+            "y_image": phase.y_image, "y_group": phase.y_group, "y_row": phase.y_row,
+            "a_at": phase.w_at, "a_z0": phase.w_group, "a_o": phase.w_row, "w_c": phase.w_channel,
+            "b_at": phase.x_at, "b_group": phase.x_group,
+        }  # fmt: skip
+        self._space(head, phase)
+        edges = m % tile.rows != 0 or n % tile.columns != 0
+        edge_k = k % tile.depth != 0
+        line = Layout.of(
+            (phase.channels, *[axis.taps for axis in phase.axes]), (phase.w_channel, *[axis.w for axis in phase.axes])
+        ).collapse()
+        head.numbers["a_k"] = line.strides[0] if line.rank == 1 else 0
+        strides = (phase.w_at, phase.w_group, phase.w_channel, *[a.w for a in phase.axes if a.taps > 1])
+        wide = (
+            not window.lines and self.kind.per_word > 0 and phase.w_row == 1 and m % 4 == 0
+            and all(s % 4 == 0 for s in strides)
+        )  # fmt: skip
+        side = Side("a", self.kind, False, wide)
+        declare_side(prelude, side, 1)
+        prelude.storage("b", self.kind)
+        prelude.text("fn place_b(z: u32) -> u32 { return params.b_at + z * params.b_group; }")
+        weight_text(prelude, phase.axes, line.rank <= 1)
+        again = phase.skips and not all(axis.trivial or axis.inside for axis in phase.axes)
+        if window.lines:
+            lines_text(prelude, tile, phase.axes, edges, edge_k, window.buffers)
+        else:
+            inner = _inner(phase.axes, window.depth)
+            assert inner is not None
+            weights_text(prelude, tile, side, edges, edge_k, window.buffers)
+            window_text(prelude, tile, phase.axes, inner, edges, edge_k, window.buffers)
+        products_text(prelude, tile, LINE_PAD if window.lines else 0)
+        if again:
+            block_text(prelude, tile, edges, "put_block", "doubt")
+            places_text(prelude, phase.axes)
+            repair_text(prelude, tile, phase.axes, "weight_at(k)")
+        else:
+            block_text(prelude, tile, edges)
+        if bias:
+            prelude.storage("bias", self.kind)
+        results_text(prelude, kind, self._chunked(phase), False, bias)
+        columns_text(prelude, phase.axes, self._run(phase))
+        prelude.const("TILE_M", tile.rows)
+        prelude.const("TILE_N", tile.columns)
+        prelude.const("DEPTH", tile.depth)
+        prelude.const("LAST_APART", True)
+        operands = (source, 0, 2, target) if bias else (source, 0, target)
+        count = tiles_m * tiles_n * groups * splits
+        file = "conv/window" if window.buffers == 1 else "matmul/tile"
+        size = window_bytes(tile, window)
+        self.steps.launch(head.launch(file, operands, count, tile.threads, size, self.device))
+
+    def _turned(self) -> tuple[Correlation, int]:
+        """The correlation over weights [group, channel, taps, rows], whose rows are read four at a time, and their
+        operand."""
+        what = self.what
+        taps = [axis.taps for axis in what.axes]
+        strides = (what.w_group, what.w_channel, *[axis.w for axis in what.axes], what.w_row)
+        full = Layout.of((what.groups, what.channels, *taps, what.rows), strides, what.w_at)
+        copied = 1
+        if not full.contiguous or full.offset % 4 != 0:
+            copied = self.steps.scratch(-(-full.size * self.dtype.size_bytes // 4) * 4)
+            for launch in copy_plan(full, self.dtype, self.device).launches:
+                self.steps.launch(Launch(launch.key, (1, copied), launch.params, launch.grid))
+        made = contiguous_strides(full.shape)
+        axes = [replace(axis, w=made[2 + a]) for a, axis in enumerate(what.axes)]
+        turned = replace(
+            what, axes=(axes[0], axes[1], axes[2]), w_at=0 if copied != 1 else full.offset, w_group=made[0],
+            w_channel=made[1], w_row=1,
+        )  # fmt: skip
+        return turned, copied
 
     def _weights(self, phase: Correlation) -> tuple[Matrices, int]:
         """The weights as matrices [group][row, k], and their operand: a copy when k is not one run of strides."""

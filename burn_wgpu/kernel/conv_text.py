@@ -59,17 +59,23 @@ def _split(lines: list[str], variable: str, axes: Sequence[Axis], indices: Seque
         lines.append(f"    left = n{a};")
 
 
-def gather_text(
-    prelude: Prelude, tile: Tile, axes: Sequence[Axis], along_k: bool, together: bool, edges: bool, edge_k: bool
-) -> None:
-    """b_begin, b_fetch, b_stash of the windows, and `result_column(column)`.
+def split_text(left: str, prefix: str, axes: Sequence[Axis], constant: bool = False) -> list[str]:
+    """Statements that split the variable `left` over the outputs of the axes: {prefix}{axis}; what remains stays in it."""
+    lines = []
+    for a in reversed(range(len(axes))):
+        if not axes[a].trivial:
+            size = f"{axes[a].out}u" if constant else f"params.out{a}"
+            lines += [
+                f"let {prefix}{a}_n = {left} / {size};",
+                f"let {prefix}{a} = {left} - {prefix}{a}_n * {size};",
+                f"{left} = {prefix}{a}_n;",
+            ]
+    return lines
 
-    along_k   a load takes four neighbours in k (else four neighbouring columns)
-    together  four neighbouring columns differ in the last axis only
-    """
-    outer, depth, threads = tile.columns, tile.depth, tile.threads
+
+def places_text(prelude: Prelude, axes: Sequence[Axis]) -> None:
+    """`column_at(base, column)` and `tap_at(k)`: the parts of a place of x that an output position and a tap have."""
     used = [a for a, axis in enumerate(axes) if not axis.trivial]
-    checked = [a for a in used if not axes[a].inside]
     taps = prod(axis.taps for axis in axes)
 
     fields = "".join(f" s{a}: i32," for a in used)
@@ -96,6 +102,19 @@ def gather_text(
     lines.append(f"    return Tap({' + '.join(place)}{starts});")
     prelude.text("fn tap_at(k: u32) -> Tap {\n" + "\n".join(lines) + "\n}")
 
+
+def gather_text(
+    prelude: Prelude, tile: Tile, axes: Sequence[Axis], along_k: bool, together: bool, edges: bool, edge_k: bool
+) -> None:
+    """b_begin, b_fetch, b_stash of the windows, and `result_column(column)`.
+
+    along_k   a load takes four neighbours in k (else four neighbouring columns)
+    together  four neighbouring columns differ in the last axis only
+    """
+    outer, depth, threads = tile.columns, tile.depth, tile.threads
+    used = [a for a, axis in enumerate(axes) if not axis.trivial]
+    checked = [a for a in used if not axes[a].inside]
+    places_text(prelude, axes)
     loads = outer * depth // 4 // threads
     pitch = outer
     size = pitch * depth
@@ -162,7 +181,7 @@ def gather_text(
     prelude.text("fn b_stash(buffer: u32, local: u32) {\n" + "\n".join(stash) + "\n}")
 
 
-def repair_text(prelude: Prelude, tile: Tile, axes: Sequence[Axis]) -> None:
+def repair_text(prelude: Prelude, tile: Tile, axes: Sequence[Axis], weight: str = "k * params.a_k") -> None:
     """put_results of a product that skips what lies outside: `put_block` stores, and four results with a NaN are summed
     again one by one, without the places that no element of x lies at.
 
@@ -188,7 +207,7 @@ def repair_text(prelude: Prelude, tile: Tile, axes: Sequence[Axis]) -> None:
         "    for (var k = first; k < last; k++) {\n"
         "        let t = tap_at(k);\n"
         f"        if ({tests}) {{\n"
-        "            sum += load_a(line + k * params.a_k) * load_b(c.base + t.place);\n"
+        f"            sum += load_a(line + {weight}) * load_b(c.base + t.place);\n"
         "            if (is_nan_bits(sum)) { break; }\n"
         "        }\n"
         "    }\n"
