@@ -24,6 +24,7 @@ from burn_wgpu.contract.options import AttentionModuleOptions
 from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.data import TensorData
 from burn_wgpu.std.dtype import DType
+from burn_wgpu.std.errors import UnsupportedError
 
 if CUDA:
     import torch
@@ -116,14 +117,18 @@ def run_ours(case: Case, arrays: list[np.ndarray], want: list[np.ndarray], devic
     options = AttentionModuleOptions(is_causal=case.causal)
     q, k, v, grad = (b.float_from_data(TensorData.of(x, case.dtype), device) for x in arrays)
     out, logsumexp = b.attention_with_logsumexp(q, k, v, options)
-    grads = b.attention_backward(q, k, v, out, logsumexp, grad, options)
-    verify(case, want, [b.float_into_data(x).numpy().astype(np.float64) for x in (out, *grads)])
+    found = [out]
+    try:
+        found += b.attention_backward(q, k, v, out, logsumexp, grad, options)
+    except UnsupportedError as error:  # versions with scores in memory, which can be too large
+        print(f"{who}: {error}")
+    verify(case, want, [b.float_into_data(x).numpy().astype(np.float64) for x in found])
 
     def time(function: Callable[[], object]) -> float:
         return measure(function, device.client.stream.wait)
 
     rows = [case.row(who, "forward", time(lambda: b.attention(q, k, v, None, None, options)))]
-    if case.queries > 1:
+    if case.queries > 1 and len(found) > 1:
         seconds = time(lambda: b.attention_backward(q, k, v, out, logsumexp, grad, options))
         rows.append(case.row(who, "backward", seconds))
     return rows
@@ -190,7 +195,7 @@ def markdown(record: dict[str, Any]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", help="where to write the rows; rows of other labels that the file has are kept")
-    parser.add_argument("--markdown")
+    parser.add_argument("--markdown", help="where to write the table; the file's notes are kept")
     parser.add_argument("--label", default="burn_wgpu")
     parser.add_argument("--device", type=int, default=0)
     parser.add_argument("--small", action="store_true")
@@ -225,8 +230,12 @@ def main() -> None:
         with open(options.json, "w") as file:
             json.dump(record, file, indent=1)
     if options.markdown:
+        notes = ""
+        if os.path.exists(options.markdown):
+            with open(options.markdown) as file:
+                notes = "".join(file.read().partition("\n## Notes")[1:])
         with open(options.markdown, "w") as file:
-            file.write(markdown(record))
+            file.write(markdown(record) + notes)
 
 
 if __name__ == "__main__":
