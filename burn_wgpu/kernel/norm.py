@@ -47,6 +47,7 @@ def layer_norm_plan(
         row.fields.add("count", float(layout.shape[dim]), "f32")
         row.fields.add("eps", float(eps), "f32")
         row.body.append("fn piece(base: u32, u: u32) -> R { return raw(base, u); }")
+        row.body.append(f"fn head(r: R) -> f32 {{ return r{'.x' if row.chunked else ''}; }}")
         for name, value, kind in (("gamma", "scale", gamma), ("beta", "shift", beta)):
             if kind is None:
                 row.body.append("fn shift(u: u32) -> R { return R(0.0); }")

@@ -3,14 +3,23 @@
 // places(e) gives where the line of element e starts in lhs and in rhs, and its i. An invocation owns a chunk of four
 // elements of out, which is row-major; the last may reach into the padding.
 //
+//! use lib/math
 //! needs WORKGROUP, places
 
 fn product(e: u32) -> f32 {
     let p = places(min(e, params.count - 1u));
     let j = select(p.z + 1u, 0u, p.z == 2u);
     let k = 3u - p.z - j;
-    let first = load_lhs(p.x + j * params.lhs_step) * load_rhs(p.y + k * params.rhs_step);
-    return first - load_lhs(p.x + k * params.lhs_step) * load_rhs(p.y + j * params.rhs_step);
+    let a = load_lhs(p.x + j * params.lhs_step);
+    let b = load_rhs(p.y + k * params.rhs_step);
+    let c = load_lhs(p.x + k * params.lhs_step);
+    let d = load_rhs(p.y + j * params.rhs_step);
+    // A device may take the first product whole into the difference, and equal ones would leave the rounding of the
+    // second: what it lost is added, by Kahan.
+    let second = c * d;
+    let result = fma(a, b, -second);
+    let lost = fma(-c, d, second);
+    return select(result, result + lost, magnitude(lost) < INF_BITS);
 }
 
 @compute @workgroup_size(WORKGROUP)

@@ -1,10 +1,11 @@
 // out[o, u] = (x[o, u] − mean) / √(variance + eps) · gamma[u] + beta[u]: a team of TEAM invocations holds one row in
-// registers. The row is read once; the mean comes first, then the centred squares and what the mean's own rounding left:
-// a row of equal numbers is 0 whatever their size.
+// registers. The row is read once, less its first element, on which no deviation depends: the mean of numbers far from
+// zero has digits that f32 lacks, and a row of equal numbers is exactly 0. The mean comes first, then the centred squares
+// and what the mean's own rounding left, where the first element was far from the others.
 //
 // A workgroup holds WORKGROUP / TEAM rows, an invocation PER pieces R of its row (four elements, or one).
 //
-//! needs R, keep_at, piece, put, total, scale, shift, WORKGROUP, TEAM, PER
+//! needs R, keep_at, piece, head, put, total, scale, shift, WORKGROUP, TEAM, PER
 //! use lib/reduce_registers
 
 const SIDE = min(TEAM, 16u);
@@ -44,7 +45,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     for (var k = 0u; k < PER; k++) {
         v[k] = piece(base, min(lane + k * TEAM, params.units - 1u));
     }
+    let pivot = R(head(piece(base, 0u)));
     for (var k = 0u; k < PER; k++) {
+        v[k] = v[k] - pivot;
         sum += select(0.0, total(v[k]), lane + k * TEAM < params.units);
     }
     let mean = team_total(local, vec2<f32>(sum, 0.0)).x / params.count;
