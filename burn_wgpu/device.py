@@ -14,6 +14,7 @@ import operator
 import os
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
@@ -21,6 +22,7 @@ import numpy as np
 from burn_wgpu.std.dtype import BOOL_U8, DType, DTypeUsage
 from burn_wgpu.std.dtype import dtype as as_dtype
 from burn_wgpu.std.errors import AlreadyInitialized, ArgumentError, DTypeError, NoAdapterError, UnsupportedDType
+from burn_wgpu.std.quant import QuantConfig
 from burn_wgpu.std.settings import DeviceSettings
 
 if TYPE_CHECKING:
@@ -250,7 +252,12 @@ class Device:
             handle = WgpuDevice(self.index, self.default_limits)
         if self._settings != (None, None, None):
             base = handle.settings
-            handle.settings = DeviceSettings(*(w or d for w, d in zip(self._settings, _fields(base), strict=True)))
+            handle.settings = replace(
+                base,
+                float_dtype=self._settings[0] or base.float_dtype,
+                int_dtype=self._settings[1] or base.int_dtype,
+                bool_dtype=self._settings[2] or base.bool_dtype,
+            )
         return handle
 
     def _fix(self) -> None:
@@ -280,8 +287,10 @@ class Device:
         float_dtype: DTypeLike | None = None,
         int_dtype: DTypeLike | None = None,
         bool_dtype: DTypeLike | None = None,
+        quantization: QuantConfig | None = None,
     ) -> None:
-        """Sets the default dtypes; what is left out stays. Once, and before the device's first operation.
+        """Sets the default dtypes, and what becomes of quantized operands; what is left out stays. Once, and before the
+        device's first operation.
 
         Raises AlreadyInitialized after that, UnsupportedDType for what the device cannot compute with, DTypeError for
         a dtype of another kind.
@@ -291,7 +300,10 @@ class Device:
             base.float_dtype if float_dtype is None else _checked("float", float_dtype),
             base.int_dtype if int_dtype is None else _checked("int", int_dtype),
             base.bool_dtype if bool_dtype is None else _checked("bool", bool_dtype),
+            base.quantization if quantization is None else quantization,
         )
+        if not isinstance(wanted.quantization, QuantConfig):
+            raise DTypeError(f"configure: quantization is {quantization!r}; it must be a QuantConfig")
         with _lock:
             if self._fixed:
                 raise AlreadyInitialized(

@@ -500,13 +500,6 @@ class Calibration(Enum):
     ABS_MEAN = "abs_mean"
 
 
-class QuantPropagation(Enum):
-    """Whether operations on quantized tensors give quantized results (PROPAGATE) or floats (INHIBIT)."""
-
-    PROPAGATE = "propagate"
-    INHIBIT = "inhibit"
-
-
 @dataclass(frozen=True, slots=True)
 class QuantizationParameters:
     """scales: a float tensor, one per block (or one); global_scale: the scale of the scales of two-level schemes."""

@@ -13,16 +13,22 @@ import numpy as np
 from burn_wgpu.std.distribution import Distribution
 from burn_wgpu.std.dtype import BF16, BOOL, F32, RANGES, DType, bf16_to_float32, dtype, float32_to_bf16
 from burn_wgpu.std.errors import ArgumentError, DTypeError, ShapeError
+from burn_wgpu.std.quant import QFloat, QuantScheme
+from burn_wgpu.std.quantized import QuantizedBytes
 from burn_wgpu.std.shape import ravel_index
 from burn_wgpu.std.text import element
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TensorData:
-    """A C-contiguous NumPy array of the dtype's stored bits (`DType.numpy`; uint16 for bf16) and its dtype."""
+    """A C-contiguous NumPy array of the dtype's stored bits (`DType.numpy`; uint16 for bf16) and its dtype.
+
+    Of quantized data the array is the payload, flat bytes of codes and scales, and `lengths` the tensor's shape.
+    """
 
     array: np.ndarray
     dtype: DType
+    lengths: tuple[int, ...] | None = None
 
     @staticmethod
     def of(value: object, wanted: DType | None = None) -> TensorData:
@@ -45,12 +51,16 @@ class TensorData:
     def from_bytes(data: bytes | bytearray | memoryview, shape: Sequence[int], kind: object) -> TensorData:
         """Little-endian, row-major bytes; raises ShapeError when the length is not what shape and dtype imply.
 
-        The values are not looked at. Raises DTypeError for a quantized dtype: `std.quantized` reads such payloads.
+        Of a quantized dtype the bytes are a payload: codes, then scales (see `std.quant`). The values are not looked at.
+        Raises ShapeError too for a scheme that does not fit the shape.
         """
         kind = dtype(kind)
-        if kind.kind == "qfloat":
-            raise DTypeError(f"from_bytes: {kind} data is packed, with its scales; read it with QuantizedBytes.unpack")
         shape = _sizes("from_bytes", shape)
+        if isinstance(kind, QFloat):
+            expected, size = kind.scheme.payload_bytes(shape), memoryview(data).nbytes
+            if size != expected:
+                raise ShapeError(f"data: {size} bytes for shape {list(shape)} of {kind}, which needs {expected}")
+            return TensorData(np.frombuffer(data, np.uint8), kind, shape)
         expected = prod(shape) * kind.size_bytes
         size = memoryview(data).nbytes
         if size != expected:
@@ -59,6 +69,47 @@ class TensorData:
 
     # Where Burn returns a result or an error, a call returns or raises: the names are one function.
     try_from_bytes = from_bytes_vec = try_from_bytes_vec = from_bytes
+
+    @staticmethod
+    def quantized(
+        values: object, shape: Sequence[int], scheme: QuantScheme, scales: object, global_scale: float | None = None
+    ) -> TensorData:
+        """Codes and scales as quantized data: what q_from_data takes.
+
+        values        ints, one code an element, row-major: numbers of a Q kind, the bits of an E kind
+        scales        one for each block, row-major, or one; rounded up to the scheme's scale dtype
+        global_scale  of a two-level scheme, and only of one
+
+        Raises ShapeError for other counts than the scheme has and for a scheme that does not fit the shape,
+        ArgumentError for codes that its width cannot hold and for a global scale too many or too few.
+        """
+        shape = _sizes("quantized", shape)
+        if (reason := scheme.fault(shape)) is not None:
+            raise ShapeError(f"quantized: {reason}")
+        codes, found = np.asarray(values), np.asarray(scales, np.float32)
+        for what, array, count in (("values", codes, prod(shape)), ("scales", found, prod(scheme.grid(shape)))):
+            if array.size != count:
+                raise ShapeError(
+                    f"quantized: {array.size} {what} for shape {list(shape)} of {scheme}, which needs {count}"
+                )
+        if codes.size and codes.dtype.kind not in "iu":
+            raise DTypeError(f"quantized: the values are of NumPy dtype {codes.dtype}; codes must be ints")
+        top = 1 << scheme.value.bits
+        if codes.size and not -top // 2 <= codes.min() <= codes.max() < (top if scheme.value.is_float else top // 2):
+            raise ArgumentError(
+                f"quantized: values from {codes.min()} to {codes.max()}; a code of {scheme.value.value} has "
+                f"{scheme.value.bits} bits"
+            )
+        if (global_scale is None) != (scheme.global_scale_dtype is None):
+            have = "is missing" if global_scale is None else "is given"
+            raise ArgumentError(f"quantized: a global scale {have} for the scheme {scheme}; two-level schemes have one")
+        bits = codes.astype(np.int64).astype(np.uint8)
+        if scheme.value.is_float:
+            bits &= np.uint8(top - 1)
+        overall = None if global_scale is None else np.float32(global_scale)
+        grid = found.reshape(scheme.grid(shape))
+        payload = QuantizedBytes(scheme, bits.view(np.int8).reshape(shape), grid, overall).pack()
+        return TensorData.from_bytes(payload, shape, QFloat(scheme))
 
     @staticmethod
     def zeros(shape: Sequence[int], kind: object = F32) -> TensorData:
@@ -101,17 +152,17 @@ class TensorData:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.array.shape
+        return self.array.shape if self.lengths is None else self.lengths
 
     @property
     def rank(self) -> int:
         """The number of axes."""
-        return self.array.ndim
+        return len(self.shape)
 
     @property
     def num_elements(self) -> int:
         """The number of elements; 1 for rank 0."""
-        return int(self.array.size)
+        return prod(self.shape)
 
     @property
     def size_bytes(self) -> int:
@@ -154,7 +205,13 @@ class TensorData:
     try_to_vec_as = try_into_vec_as = to_vec_as
 
     def iter(self, kind: object = None) -> Iterator[Any]:
-        """The elements as Python numbers, row-major, converted if a dtype is given; errors as `try_cast`."""
+        """The elements as Python numbers, row-major, converted if a dtype is given; errors as `try_cast`.
+
+        Of quantized data with integer codes: the codes, as Burn gives them.
+        """
+        if kind is None and self.lengths is not None and not self.dtype.scheme.value.is_float:  # type: ignore[attr-defined]
+            unpacked = QuantizedBytes.unpack(self.array.data, self.shape, self.dtype.scheme)  # type: ignore[attr-defined]
+            return iter(unpacked.codes.reshape(-1).tolist())
         return iter((self if kind is None else self.try_cast(kind)).to_vec())
 
     def view(self) -> DataView:
@@ -188,6 +245,10 @@ class TensorData:
         if target is self.dtype:
             return self
         found = dtype(target)
+        if found is self.dtype:
+            return self
+        if "qfloat" in (found.kind, self.dtype.kind):
+            raise DTypeError(f"convert: {self.dtype} data as {found}; host data is neither quantized nor dequantized")
         return TensorData(store_array(cast_array(self.numpy(), found), found), found)
 
     convert_dtype = convert
@@ -209,9 +270,13 @@ class TensorData:
     try_cast_as = try_cast
 
     def __str__(self) -> str:
-        """A flat list of the values; of quantized data the dtype with its scheme."""
-        if self.dtype.kind == "qfloat":
-            return f"[<quantized values>] {self.dtype}"
+        """A flat list of the values; of quantized data the integer codes (of float codes a placeholder), then the dtype
+        with its scheme."""
+        if isinstance(self.dtype, QFloat):
+            if self.lengths is None or self.dtype.scheme.value.is_float:
+                return f"[<quantized values>] {self.dtype}"
+            codes = QuantizedBytes.unpack(self.array.data, self.shape, self.dtype.scheme).codes
+            return f"[{', '.join(map(str, codes.reshape(-1).tolist()))}] {self.dtype}"
         return "[" + ", ".join(element(v, self.dtype) for v in self.numpy().reshape(-1)) + "]"
 
 

@@ -54,6 +54,11 @@ class QuantValue(Enum):
         return _VALUE_ROWS[self.value][1:]
 
     @property
+    def native_packing(self) -> int:
+        """Codes in a byte of a PackedNative store: two of E2M1, one of any other kind."""
+        return 2 if self is QuantValue.E2M1 else 1
+
+    @property
     def is_float(self) -> bool:
         return self.value.startswith("E")
 
@@ -100,6 +105,23 @@ class ScaleDtype(Enum):
             "UE8M0": 2.0**127,
             "UE4M3": 448.0,
         }[self.value]
+
+
+    def round_up(self, scale: float) -> float:
+        """The smallest number of this dtype that is not below the scale, as a scale is stored; too large becomes `max`.
+
+        NaN stays NaN. A bare exponent and a float without a sign have nothing below 0: their smallest number.
+        """
+        from burn_wgpu.std.quantized import decode_scales, encode_scales
+
+        return float(decode_scales(encode_scales(np.array([scale], np.float32), self), self)[0])
+
+
+class QuantPropagation(Enum):
+    """Whether operations on quantized tensors give quantized results (PROPAGATE) or floats (INHIBIT)."""
+
+    PROPAGATE = "propagate"
+    INHIBIT = "inhibit"
 
 
 StoreKind = Literal["Native", "PackedNative", "PackedU32"]
@@ -202,6 +224,21 @@ class QuantScheme:
         return replace(self, block=BlockScale.of(extents, dtype))
 
     @property
+    def tensor_scale(self) -> ScaleDtype | None:
+        """The dtype of an explicit per-tensor scale; above block scales it is the global one."""
+        return self.tensor
+
+    @property
+    def block_scale(self) -> BlockScale | None:
+        """The level of one scale a block, or None."""
+        return self.block
+
+    @property
+    def block_size(self) -> tuple[int, ...] | None:
+        """The block's extents, for the last dimensions; None without block scales."""
+        return None if self.block is None else self.block.extents
+
+    @property
     def scale_dtype(self) -> ScaleDtype:
         """Of the innermost level."""
         if self.block is not None:
@@ -218,14 +255,50 @@ class QuantScheme:
         return 2 if self.global_scale_dtype is not None else 1
 
     @property
+    def size_bits_stored(self) -> int:
+        """Bits of one storage element: 32 for words, 8 for bytes."""
+        return 8 * self.store.size_bytes
+
+    @property
+    def size_bits_value(self) -> int:
+        """Bits of one code, whatever it is stored in."""
+        return self.value.bits
+
+    @property
     def num_quants(self) -> int:
         """Codes per storage element."""
         match self.store.kind:
             case "PackedU32":
                 return 32 // self.value.bits
             case "PackedNative":
-                return 2 if self.value is QuantValue.E2M1 else 1
+                return self.native_packing
         return 1
+
+    @property
+    def native_packing(self) -> int:
+        """Codes in a byte of a PackedNative store."""
+        return self.value.native_packing
+
+    @property
+    def packing_dim(self) -> int | None:
+        """The packed dimension counted from the innermost; None where nothing is packed."""
+        return self.store.dim if self.store.is_packed else None
+
+    @property
+    def quantizable(self) -> bool:
+        """Whether tensors are made under this scheme, whatever their shape (`std.quantized.quantizable` asks for one).
+
+        Not in Lookup mode, and of two levels only those whose block dtype leaves the global scale something to do (F16,
+        UE4M3) and whose global scale is F32.
+        """
+        if self.mode is not QuantMode.SYMMETRIC:
+            return False
+        two_levels = self.global_scale_dtype is not None
+        return not two_levels or (self.scale_dtype.max <= 65504 and self.global_scale_dtype is ScaleDtype.F32)
+
+    def params_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """The shape of the scales of a tensor: [1], or one for each block. See `grid`."""
+        return self.grid(shape)
 
     def fault(self, shape: Sequence[int]) -> str | None:
         """Why a tensor of this shape cannot have this scheme, or None.
@@ -280,13 +353,38 @@ class QuantScheme:
         """The scheme of the same codes with two axes exchanged: packed dimension and block extents move along."""
         order = list(range(rank))
         order[first], order[second] = order[second], order[first]
-        store, block = self.store, self.block
+        return self.permute_dims(order)
+
+    def permute_dims(self, axes: Sequence[int]) -> QuantScheme:
+        """The scheme of the same codes with axis i taken from axis axes[i]; `axes` lists every axis once."""
+        rank, store = len(axes), self.store
         if store.is_packed and rank:
-            store = QuantStore(store.kind, rank - 1 - order.index(rank - 1 - store.dim))
-        if block is not None:
-            full = (1,) * (rank - len(block.extents)) + block.extents
-            block = BlockScale.of([full[axis] for axis in order], block.dtype)
-        return replace(self, store=store, block=block)
+            store = QuantStore(store.kind, rank - 1 - list(axes).index(rank - 1 - store.dim))
+        return replace(self, store=store).permute_block_dims(axes)
+
+    def swap_block_dims(self, first: int, second: int, rank: int) -> QuantScheme:
+        """Only the block's extents exchanged."""
+        order = list(range(rank))
+        order[first], order[second] = order[second], order[first]
+        return self.permute_block_dims(order)
+
+    def permute_block_dims(self, axes: Sequence[int]) -> QuantScheme:
+        """Only the block's extents in another order. Raises ShapeError for a block with more extents than axes."""
+        block = self.block
+        if block is None:
+            return self
+        if len(block.extents) > len(axes):
+            raise ShapeError(
+                f"permute_block_dims: {len(axes)} axes for the block {list(block.extents)}; it has more extents"
+            )
+        full = (1,) * (len(axes) - len(block.extents)) + block.extents
+        return replace(self, block=BlockScale.of([full[axis] for axis in axes], block.dtype))
+
+    def reshape_packing_dim(self, rank: int) -> QuantScheme:
+        """The scheme after a reshape to this rank: a packed dimension that the new rank lacks becomes the innermost."""
+        if self.store.dim < max(rank, 1):
+            return self
+        return replace(self, store=QuantStore(self.store.kind, 0))
 
     def __str__(self) -> str:
         parts = [self.value.value, self.store.kind + (f"({self.store.dim})" if self.store.is_packed else "")]
@@ -348,6 +446,14 @@ class BlockLayout:
         assert self.divides
         split = [n for pair in zip(self.grid, self.extents, strict=True) for n in pair]
         return values.reshape(split).max(axis=tuple(range(1, len(split), 2)), initial=0)
+
+
+@dataclass(frozen=True, slots=True)
+class QuantConfig:
+    """A device's quantization: its default scheme, and whether results of quantized operands stay quantized."""
+
+    scheme: QuantScheme = QuantScheme()
+    propagation: QuantPropagation = QuantPropagation.INHIBIT
 
 
 class QFloat(DType):

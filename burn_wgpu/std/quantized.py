@@ -105,6 +105,53 @@ def encode_scales(scales: np.ndarray, dtype: ScaleDtype) -> bytes:
 # Payloads
 
 
+def _scale_bits(dtype: ScaleDtype) -> str:
+    return {4: "<u4", 2: "<u2", 1: "u1"}[dtype.size_bytes]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredParts:
+    """A payload taken apart without looking at the numbers, so that joining it gives every bit back.
+
+    codes   int8, the tensor's shape
+    scales  the stored bits, over the grid of blocks (row-major whatever the store), or (1,)
+    global_scale  the stored bytes, empty unless the scheme has two levels
+    """
+
+    codes: np.ndarray
+    scales: np.ndarray
+    global_scale: bytes = b""
+
+    @classmethod
+    def split(cls, payload: bytes | memoryview, shape: Sequence[int], scheme: QuantScheme) -> StoredParts:
+        """Raises ShapeError for a scheme that does not fit the shape, FormatError for another length."""
+        wanted = scheme.payload_bytes(shape)
+        if len(payload) != wanted:
+            raise FormatError(
+                f"quantized payload: {len(payload)} bytes, but {scheme} of shape {list(shape)} takes {wanted} bytes"
+            )
+        view = memoryview(payload)
+        grid = scheme.grid(shape)
+        global_bytes = 0 if scheme.global_scale_dtype is None else scheme.global_scale_dtype.size_bytes
+        scales_end = wanted - global_bytes
+        values_end = scales_end - math.prod(grid) * scheme.scale_dtype.size_bytes
+        codes = _unpack_codes(view[:values_end], tuple(shape), scheme)
+        scales = np.frombuffer(view[values_end:scales_end], _scale_bits(scheme.scale_dtype))
+        axes = _packed_axes(scheme, len(shape)) if scheme.block is not None else None
+        scales = scales.reshape(grid) if axes is None else scales.reshape(_swapped(grid, *axes)).swapaxes(*axes)
+        return cls(np.ascontiguousarray(codes).reshape(shape), np.ascontiguousarray(scales), bytes(view[scales_end:]))
+
+    def join(self, scheme: QuantScheme) -> bytes:
+        """The payload under a scheme. Raises ShapeError for one that does not fit the codes' shape."""
+        if (reason := scheme.fault(self.codes.shape)) is not None:
+            raise ShapeError(f"quantized payload: {reason}")
+        scales = self.scales.reshape(scheme.grid(self.codes.shape))
+        axes = _packed_axes(scheme, self.codes.ndim) if scheme.block is not None else None
+        if axes is not None:
+            scales = scales.swapaxes(*axes)
+        return _pack_codes(self.codes, scheme) + scales.tobytes() + self.global_scale
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class QuantizedBytes:
     """A quantized tensor taken apart.
@@ -126,43 +173,23 @@ class QuantizedBytes:
     @classmethod
     def unpack(cls, payload: bytes | memoryview, shape: Sequence[int], scheme: QuantScheme) -> QuantizedBytes:
         """The parts of a payload. Raises ShapeError for a scheme that does not fit, FormatError for another length."""
-        wanted = scheme.payload_bytes(shape)
-        if len(payload) != wanted:
-            raise FormatError(
-                f"quantized payload: {len(payload)} bytes, but {scheme} of shape {list(shape)} takes {wanted} bytes"
-            )
-        view = memoryview(payload)
-        global_bytes = 0 if scheme.global_scale_dtype is None else scheme.global_scale_dtype.size_bytes
-        scale_bytes = math.prod(scheme.grid(shape)) * scheme.scale_dtype.size_bytes
-        values_end = wanted - global_bytes - scale_bytes
-        codes = _unpack_codes(view[:values_end], tuple(shape), scheme)
-
-        grid = scheme.grid(shape)
-        scales = decode_scales(view[values_end : values_end + scale_bytes], scheme.scale_dtype)
-        axes = _packed_axes(scheme, len(shape)) if scheme.block is not None else None
-        if axes is None:
-            scales = scales.reshape(grid)
-        else:
-            scales = scales.reshape(_swapped(grid, *axes)).swapaxes(*axes)
+        stored = StoredParts.split(payload, shape, scheme)
+        scales = decode_scales(stored.scales.tobytes(), scheme.scale_dtype).reshape(stored.scales.shape)
         global_scale = None
         if scheme.global_scale_dtype is not None:
-            global_scale = decode_scales(view[wanted - global_bytes :], scheme.global_scale_dtype)[0]
-        return cls(scheme, np.ascontiguousarray(codes), np.ascontiguousarray(scales), global_scale)
+            global_scale = decode_scales(stored.global_scale, scheme.global_scale_dtype)[0]
+        return cls(scheme, stored.codes, scales, global_scale)
 
     def pack(self) -> bytes:
         """The payload; `unpack` of it gives the same codes and scales."""
-        if (reason := self.scheme.fault(self.shape)) is not None:
-            raise ShapeError(f"quantized payload: {reason}")
-        scales = self.scales.reshape(self.scheme.grid(self.shape))
-        axes = _packed_axes(self.scheme, len(self.shape)) if self.scheme.block is not None else None
-        if axes is not None:
-            scales = scales.swapaxes(*axes)
-        payload = _pack_codes(self.codes, self.scheme) + encode_scales(scales, self.scheme.scale_dtype)
+        dtype = self.scheme.scale_dtype
+        overall = b""
         if self.scheme.global_scale_dtype is not None:
             if self.global_scale is None:
                 raise ArgumentError(f"quantized payload: {self.scheme} has two levels, but no global scale was given")
-            payload += encode_scales(np.array([self.global_scale]), self.scheme.global_scale_dtype)
-        return payload
+            overall = encode_scales(np.array([self.global_scale]), self.scheme.global_scale_dtype)
+        scales = np.frombuffer(encode_scales(self.scales, dtype), _scale_bits(dtype)).reshape(self.scales.shape)
+        return StoredParts(self.codes, scales, overall).join(self.scheme)
 
     def dequantize(self) -> np.ndarray:
         """global · scale · value in single precision, float32 of the tensor's shape.
@@ -232,15 +259,24 @@ def quantize(values: np.ndarray, scheme: QuantScheme) -> QuantizedBytes:
         global_scale = None
         if scheme.global_scale_dtype is not None:
             top = raw.max(initial=0) / np.float32(scheme.scale_dtype.max)
-            global_scale = np.float32(_usable(np.array([top], np.float32), ScaleDtype.F32)[0])
+            global_scale = np.float32(usable_scales(np.array([top], np.float32), ScaleDtype.F32)[0])
             raw = raw / global_scale
-        scales = _usable(raw, scheme.scale_dtype).reshape(largest.shape)
-        empty = QuantizedBytes(scheme, np.zeros(values.shape, np.int8), scales, global_scale)
+    return quantize_with(values, scheme, raw, global_scale)
+
+
+def quantize_with(
+    values: np.ndarray, scheme: QuantScheme, scales: np.ndarray, global_scale: np.float32 | None = None
+) -> QuantizedBytes:
+    """float32 values → codes under given scales, which are brought to their dtype first (see `usable_scales`)."""
+    low, high = scheme.value.range
+    scales = usable_scales(scales, scheme.scale_dtype).reshape(np.shape(scales))
+    empty = QuantizedBytes(scheme, np.zeros(values.shape, np.int8), scales, global_scale)
+    with np.errstate(all="ignore"):
         scaled = np.clip(values / empty._element_scales(), np.float32(low), np.float32(high))
     return replace(empty, codes=_nearest_codes(scaled, scheme.value))
 
 
-def _usable(scales: np.ndarray, dtype: ScaleDtype) -> np.ndarray:
+def usable_scales(scales: np.ndarray, dtype: ScaleDtype) -> np.ndarray:
     """Rounded up to the dtype; 2^-126 (rounded up) where that is zero or not finite. float32, flat."""
     smallest = np.float32(2.0**-126)
     stored = decode_scales(encode_scales(scales, dtype), dtype)
@@ -251,7 +287,7 @@ def _usable(scales: np.ndarray, dtype: ScaleDtype) -> np.ndarray:
 
 
 def _nearest_codes(scaled: np.ndarray, value: QuantValue) -> np.ndarray:
-    """The code of the nearest value, ties to even; NaN gives 0 (Q kinds) or the NaN code (E4M3, E5M2)."""
+    """The code of the nearest value, ties to even; NaN gives the NaN code (E4M3, E5M2), or 0 where there is none."""
     if not value.is_float:
         return np.nan_to_num(np.rint(scaled), nan=0.0).astype(np.int8)
     count = {QuantValue.E4M3: 0x7F, QuantValue.E5M2: 0x7C, QuantValue.E2M1: 8}[value]
@@ -264,8 +300,7 @@ def _nearest_codes(scaled: np.ndarray, value: QuantValue) -> np.ndarray:
     # An even code has an even mantissa: neighbours of a tie differ in the lowest bit.
     nearest = np.where((up < down) | ((up == down) & (above % 2 == 0)), above, below)
     codes = nearest | np.where(np.signbit(scaled), sign, 0)
-    if value is not QuantValue.E2M1:
-        codes = np.where(np.isnan(scaled), 0x7F, codes)
+    codes = np.where(np.isnan(scaled), 0 if value is QuantValue.E2M1 else 0x7F, codes)
     return codes.astype(np.uint8).view(np.int8)
 
 

@@ -312,7 +312,7 @@ def meet(lhs: Tensor, rhs: Tensor) -> tuple[Tensor, Tensor]:
 
 def from_host(name: str, data: TensorData, device: Device, kind: Kind, dtype: DType) -> Tensor:
     """Host data as a tensor of the dtype. Raises ArgumentError for a number that an int dtype cannot hold."""
-    ops = device.ops(kind)
+    ops = device.quantized_ops if dtype.kind == "qfloat" else device.ops(kind)
     if data.dtype is not dtype:
         if kind == "int":
             check.fits(name, data, dtype)

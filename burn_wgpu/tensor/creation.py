@@ -120,9 +120,19 @@ def make(name: str, data: object, device: DeviceLike, dtype: DTypeLike | None, k
     """A tensor of host data."""
     where = as_device(device)
     found, natural = host_data(name, data)
+    if found.dtype.kind == "qfloat":
+        return _quantized(name, found, where, dtype)
     wanted, target = resolve(name, where, dtype, kind or natural)
     check.shape(name, found.shape)
     return from_host(name, found, where, wanted, target)
+
+
+def _quantized(name: str, data: TensorData, device: Device, dtype: DTypeLike | None) -> Tensor:
+    """A quantized tensor of a payload, dequantized where a float dtype is asked for."""
+    device.require(data.dtype, name)
+    check.shape(name, data.shape)
+    made = from_host(name, data, device, "float", data.dtype)
+    return made if dtype is None or dtype is data.dtype else made.cast(dtype)
 
 
 class Creation:

@@ -8,11 +8,11 @@ import pytest
 
 from burn_wgpu.backends.reference import ReferenceBackend
 from burn_wgpu.contract.defaults import quant
-from burn_wgpu.contract.options import Calibration, QuantPropagation
+from burn_wgpu.contract.options import Calibration
 from burn_wgpu.contract.quant_ops import QuantOps
 from burn_wgpu.std.dtype import BOOL_U8, F32, F64, I32
 from burn_wgpu.std.errors import ArgumentError, ShapeError
-from burn_wgpu.std.quant import QFloat, QuantScheme, QuantValue, ScaleDtype
+from burn_wgpu.std.quant import QFloat, QuantPropagation, QuantScheme, QuantValue, ScaleDtype
 from tests.backends.reference.tools import CPU, floats, ints, near, read, same
 
 RNG = np.random.default_rng(9)

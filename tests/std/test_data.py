@@ -161,8 +161,11 @@ def test_bytes_of_another_length_are_refused(length: int, shape: tuple[int, ...]
         TensorData.from_bytes(bytes(length), shape, "i16")
 
 
-def test_bytes_of_quantized_data_and_of_negative_sizes_are_refused() -> None:
-    with pytest.raises(DTypeError, match="QuantizedBytes.unpack"):
-        TensorData.from_bytes(bytes(4), (4,), QFloat(QuantScheme()))
+def test_bytes_of_quantized_data_are_a_payload_and_negative_sizes_are_refused() -> None:
+    kind = QFloat(QuantScheme())
+    data = TensorData.from_bytes(bytes(range(8)), (4,), kind)
+    assert data.shape == (4,) and data.dtype is kind and data.as_bytes() == bytes(range(8))
+    with pytest.raises(ShapeError, match="which needs 8"):
+        TensorData.from_bytes(bytes(4), (4,), kind)
     with pytest.raises(ShapeError, match="negative size"):
         TensorData.from_bytes(bytes(4), (-2, -2), "u8")

@@ -141,7 +141,6 @@ try_into_vec_as iter convert convert_dtype try_cast_as try_cast view try_view mu
 as_bytes into_bytes into_parts shape dtype
 """
 NOT_HOST_DATA = {
-    "no backend quantizes yet; std.quantized packs and unpacks payloads": ("quantized",),
     "host data is a NumPy array: `data.array` is what may be written to": (
         "with_bytes_mut", "as_mut_slice", "mut_view", "try_mut_view",
     ),

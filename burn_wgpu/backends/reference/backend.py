@@ -11,15 +11,23 @@ from burn_wgpu.backends.reference.elementwise import install_formulas
 from burn_wgpu.backends.reference.float_ops import ReferenceFloatOps
 from burn_wgpu.backends.reference.int_ops import ReferenceIntOps
 from burn_wgpu.backends.reference.module_ops import ReferenceModuleOps
+from burn_wgpu.backends.reference.quant_ops import ReferenceQuantOps
 from burn_wgpu.backends.reference.shared import install_shared
 from burn_wgpu.backends.reference.tensor import ReferenceDevice
 from burn_wgpu.contract.backend import Backend
 from burn_wgpu.contract.types import MemoryPoolUsage
 from burn_wgpu.std.dtype import ALL, DType, DTypeUsage
+from burn_wgpu.std.quant import QFloat, QuantMode
 
 
 class ReferenceBackend(
-    ReferenceFloatOps, ReferenceIntOps, ReferenceBoolOps, ReferenceModuleOps, ReferenceActivationOps, Backend
+    ReferenceFloatOps,
+    ReferenceIntOps,
+    ReferenceBoolOps,
+    ReferenceModuleOps,
+    ReferenceActivationOps,
+    ReferenceQuantOps,
+    Backend,
 ):
     """Every dtype, every operation, on the host and at once; nothing is ever pending."""
 
@@ -33,6 +41,8 @@ class ReferenceBackend(
         """Nothing is ever pending."""
 
     def dtype_usage(self, device: ReferenceDevice, dtype: DType) -> DTypeUsage:
+        if isinstance(dtype, QFloat):
+            return DTypeUsage.general() if dtype.scheme.mode is QuantMode.SYMMETRIC else DTypeUsage.STORAGE
         return DTypeUsage.general() if dtype in ALL else DTypeUsage.NONE
 
     def device_count(self, type_id: int = 0) -> int:

@@ -27,6 +27,7 @@ from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.data import TensorData, cast_array, compute_dtype, store_array
 from burn_wgpu.std.dtype import DType, DTypeUsage
 from burn_wgpu.std.errors import DTypeError, KernelError, UnsupportedError
+from burn_wgpu.std.quant import QFloat, QuantMode
 
 PROOF = 3  # raise when the kernels behind a proof change
 _known: dict[tuple[str, str], int] = {}
@@ -34,7 +35,13 @@ _loaded: set[str] = set()
 
 
 def dtype_usage(backend: Any, device: WgpuDevice, dtype: DType) -> DTypeUsage:
-    """The proved bits; NONE for a dtype that the device cannot even store."""
+    """The proved bits; NONE for a dtype that the device cannot even store.
+
+    A quantized dtype is words to the device, and computed in f32: nothing is to be proved. A table's scheme is carried
+    only.
+    """
+    if isinstance(dtype, QFloat):
+        return DTypeUsage.general() if dtype.scheme.mode is QuantMode.SYMMETRIC else DTypeUsage.STORAGE
     return DTypeUsage(_proved(device, dtype.name, lambda: _prove(backend, device, dtype).value))
 
 
@@ -64,7 +71,7 @@ def _identity(device: WgpuDevice) -> str:
 
 
 def _prove(backend: Any, device: WgpuDevice, dtype: DType) -> DTypeUsage:
-    if dtype is dt.BOOL or dtype.kind == "qfloat":
+    if dtype is dt.BOOL:
         return DTypeUsage.NONE
     usage = DTypeUsage.NONE
     device = WgpuDevice(device.index, device.default_limits)  # its plans are not those of the user

@@ -1,4 +1,4 @@
-"""The two generic bodies of quantized operations, and dynamic quantization."""
+"""The two generic bodies of quantized operations, dynamic quantization, and what every backend has to refuse."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from burn_wgpu.contract.defaults.common import widen
-from burn_wgpu.contract.options import Calibration, QuantizationParameters, QuantPropagation
+from burn_wgpu.contract.options import Calibration, QuantizationParameters
 from burn_wgpu.contract.types import FloatPrim, IntPrim, TensorPrim
-from burn_wgpu.std.dtype import DType
-from burn_wgpu.std.errors import ArgumentError, ShapeError
-from burn_wgpu.std.quant import QuantScheme
+from burn_wgpu.std.dtype import F32, DType
+from burn_wgpu.std.errors import ArgumentError, ShapeError, UnsupportedError
+from burn_wgpu.std.quant import QuantMode, QuantPropagation, QuantScheme
+from burn_wgpu.std.quantized import quantizable
 
 QuantPrim = TensorPrim
 _SMALLEST = float(np.finfo(np.float32).tiny)
@@ -131,10 +132,16 @@ def compute_q_params(b: Any, scheme: QuantScheme, low: FloatPrim, high: FloatPri
 
     Two-level: global = max(scales) / the block dtype's maximum (at least the smallest normal f32), scales / global.
     """
-    bottom, top = scheme.value.range
     low, high = b.float_abs(low), b.float_abs(high)
-    alpha = b.float_mask_where(low, b.float_lower(low, high, low.device.settings.bool_dtype), high)
-    scales = b.float_mul_scalar(alpha, 2.0 / (top - bottom))
+    return _params(
+        b, scheme, b.float_mask_where(low, b.float_lower(low, high, low.device.settings.bool_dtype), high)
+    )
+
+
+def _params(b: Any, scheme: QuantScheme, largest: FloatPrim) -> QuantizationParameters:
+    """From the largest magnitude of each block; the product comes before the quotient, as Burn rounds them."""
+    bottom, top = scheme.value.range
+    scales = b.float_div_scalar(b.float_mul_scalar(largest, 2.0), top - bottom)
     if scheme.global_scale_dtype is None:
         return QuantizationParameters(scales)
     overall = b.float_clamp_min(b.float_div_scalar(b.float_max(scales), scheme.scale_dtype.max), _SMALLEST)
@@ -143,5 +150,77 @@ def compute_q_params(b: Any, scheme: QuantScheme, low: FloatPrim, high: FloatPri
 
 
 def quantize_dynamic(b: Any, tensor: FloatPrim, scheme: QuantScheme) -> QuantPrim:
-    low, high = compute_range(b, scheme, tensor, Calibration.MIN_MAX)
-    return b.quantize(tensor, scheme, compute_q_params(b, scheme, low, high))  # type: ignore[no-any-return]
+    """The larger magnitude of minimum and maximum is the largest magnitude: one reduction instead of two."""
+    if 0 in tensor.shape:
+        zeros = b.float_zeros(scheme.params_shape(tensor.shape), tensor.device, F32)
+        overall = None if scheme.global_scale_dtype is None else b.float_ones((1,), tensor.device, F32)
+        return b.quantize(tensor, scheme, QuantizationParameters(zeros, overall))  # type: ignore[no-any-return]
+    cells, grid = blocked(b, widen(b, tensor), scheme)
+    largest = b.float_reshape(b.float_max_abs_dim(cells, 1), grid)
+    return b.quantize(tensor, scheme, _params(b, scheme, largest))  # type: ignore[no-any-return]
+
+
+# ------------------------------------------------------------------------------------------------ checks of backends
+
+
+def check_quantize(tensor: FloatPrim, scheme: QuantScheme, qparams: QuantizationParameters) -> None:
+    """What every backend refuses to quantize. Raises ArgumentError for a scheme that makes no tensors of this shape and
+    a global scale too many or too few, ShapeError for another number of scales."""
+    if (reason := quantizable(scheme, tensor.shape)) is not None:
+        raise ArgumentError(f"quantize: {reason}; dequantized tensors can be quantized with another scheme")
+    if (qparams.global_scale is None) != (scheme.global_scale_dtype is None):
+        have = "is missing" if qparams.global_scale is None else "is given"
+        raise ArgumentError(f"quantize: a global scale {have} for the scheme {scheme}; two-level schemes have one")
+    grid = scheme.params_shape(tensor.shape)
+    if prod(qparams.scales.shape) != prod(grid):
+        raise ShapeError(
+            f"quantize: scales of shape {list(qparams.scales.shape)} for a tensor of shape {list(tensor.shape)} under "
+            f"{scheme}; they must be of shape {list(grid)}"
+        )
+
+
+def check_dequantize(tensor: QuantPrim) -> None:
+    """Raises UnsupportedError for Lookup: the table that the codes index is in no file."""
+    mode = scheme_of(tensor).mode
+    if mode is not QuantMode.SYMMETRIC:
+        raise UnsupportedError(f"dequantize: mode {mode.value} needs a table that the tensor does not hold")
+
+
+def reshaped_scheme(tensor: QuantPrim, shape: Sequence[int]) -> QuantScheme:
+    """The scheme after a reshape: a packed dimension that the rank lacks becomes the innermost.
+
+    Blocks along the last axis stay what they are where they divide it before and after. Other blocks need the last
+    axes, as many as they span, unchanged. Raises ShapeError else.
+    """
+    scheme, old, new = scheme_of(tensor), tuple(tensor.shape), tuple(shape)
+    block = scheme.block_size
+    if block is not None and old != new:
+        span = len(block)
+        same = len(new) >= span and old[len(old) - span :] == new[len(new) - span :]
+        runs = span == 1 and len(new) >= 1 and old[-1] % block[0] == 0 and new[-1] % block[0] == 0
+        if not (same or runs):
+            raise ShapeError(
+                f"reshape: shape {list(old)} with blocks of {list(block)} to {list(new)}; blocks must divide the last "
+                f"axis or keep their axes: call .dequantize() first"
+            )
+    return scheme.reshape_packing_dim(len(new))
+
+
+def permuted_scheme(tensor: QuantPrim, axes: Sequence[int]) -> QuantScheme:
+    """The scheme with axis i taken from axis axes[i]."""
+    return scheme_of(tensor).permute_dims(axes)
+
+
+def check_flip(tensor: QuantPrim, axes: Sequence[int]) -> None:
+    """Raises ShapeError where the last block of an axis is shorter than the others: it would become the first."""
+    block = scheme_of(tensor).block_size
+    if block is None:
+        return
+    shape = tensor.shape
+    extents = (1,) * (len(shape) - len(block)) + block
+    for axis in axes:
+        if shape[axis] > extents[axis] and shape[axis] % extents[axis]:
+            raise ShapeError(
+                f"flip: axis {axis} of shape {list(shape)} has blocks of {extents[axis]}; a flipped axis must be a "
+                f"whole number of blocks: call .dequantize() first"
+            )
