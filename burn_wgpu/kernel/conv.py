@@ -48,6 +48,7 @@ from burn_wgpu.kernel.conv_text import (
 from burn_wgpu.kernel.conv_window_text import (
     LINE_PAD,
     lines_text,
+    pick,
     products_text,
     strip_text,
     weight_text,
@@ -56,7 +57,7 @@ from burn_wgpu.kernel.conv_window_text import (
 )
 from burn_wgpu.kernel.map import copy_plan
 from burn_wgpu.kernel.matmul import TILES, Matrices
-from burn_wgpu.kernel.matmul_text import Side, Tile, declare_side, multiply_text, operand_text
+from burn_wgpu.kernel.matmul_text import Side, Tile, chunk_text, declare_side, multiply_text, operand_text
 from burn_wgpu.kernel.matmul_text import results_text as block_text
 from burn_wgpu.kernel.reduce import fill_launches
 from burn_wgpu.kernel.walk import Steps
@@ -85,6 +86,7 @@ class Window:
     depth: int
     buffers: int = 1
     lines: bool = False
+    last_apart: bool = True
 
 
 WINDOWS = {
@@ -384,6 +386,21 @@ def strip_rows(what: Correlation) -> int:
     return 1
 
 
+def _alike(phases: Sequence[Correlation]) -> bool:
+    """Whether phases differ only in where they begin, so that one launch computes them."""
+    shapes = {
+        replace(p, w_at=0, y_at=0, axes=tuple(replace(axis, first=0) for axis in p.axes))  # type: ignore[arg-type]
+        for p in phases
+    }
+    trivial = {tuple(axis.trivial for axis in p.axes) for p in phases}
+    return len(phases) > 1 and len(shapes) == 1 and len(trivial) == 1
+
+
+def _widest(axes: Sequence[Axis]) -> Axis:
+    """One of axes that differ in `first` only: one that looks outside, if any does."""
+    return next((axis for axis in axes if not axis.inside), axes[0])
+
+
 def _inner(axes: Sequence[Axis], most: int) -> int | None:
     """The first of the axes whose taps a window writes out; None when even the last axis has too many."""
     if axes[2].taps > most:
@@ -574,11 +591,14 @@ class _Maker:
             whole = self.steps.outputs[0] if direct else Out.of((splits * what.size,), dt.F32)
             for launch in fill_launches(whole, 0.0, target, self.device):
                 self.steps.launch(launch)
-        for phase, tile, count, span in zip(live, shapes, parts, spans, strict=True):
+        if window is not None and _alike(live):
+            self._window(live, window, shapes[0], source, parts[0], spans[0], kind, target, self.bias and direct)
+            live = []
+        for phase, tile, count, span in zip(live, shapes, parts, spans, strict=False):
             if window is None:
                 self._tile(phase, tile, count, span, kind, target, self.bias and direct)
             else:
-                self._window(phase, window, tile, source, count, span, kind, target, self.bias and direct)
+                self._window([phase], window, tile, source, count, span, kind, target, self.bias and direct)
         if not direct:
             self._finish(target, splits)
 
@@ -709,17 +729,20 @@ class _Maker:
         self.steps.launch(head.launch("matmul/tile", operands, count, tile.threads, tile.workgroup_bytes, self.device))
 
     def _window(
-        self, phase: Correlation, window: Window, tile: Tile, source: int, splits: int, span: int, kind: WordKind,
-        target: int, bias: bool,
+        self, phases: Sequence[Correlation], window: Window, tile: Tile, source: int, splits: int, span: int,
+        kind: WordKind, target: int, bias: bool,
     ) -> None:  # fmt: skip
+        """One launch for phases that are alike but for where they begin."""
+        phase, phased = phases[0], len(phases) > 1
         m, n, k, groups = phase.rows, phase.columns, phase.terms, phase.groups
+        axes = [_widest([p.axes[a] for p in phases]) for a in range(3)]
         head = _Head()
         prelude = head.prelude
         tiles_m, tiles_n = -(-m // tile.rows), -(-n // tile.columns)
         head.numbers |= {
             "m": m, "n": n, "k": k, "k_span": span * tile.depth, "tiles_m": tiles_m, "tiles_n": tiles_n,
-            "batch": groups, "images": phase.images, "size": self.what.size, "y_at": phase.y_at,
-            "y_image": phase.y_image, "y_group": phase.y_group, "y_row": phase.y_row,
+            "batch": groups * len(phases), "groups_count": groups, "images": phase.images, "size": self.what.size,
+            "y_at": phase.y_at, "y_image": phase.y_image, "y_group": phase.y_group, "y_row": phase.y_row,
             "a_at": phase.w_at, "a_z0": phase.w_group, "a_o": phase.w_row, "w_c": phase.w_channel,
             "b_at": phase.x_at, "b_group": phase.x_group,
         }  # fmt: skip
@@ -730,41 +753,58 @@ class _Maker:
             (phase.channels, *[axis.taps for axis in phase.axes]), (phase.w_channel, *[axis.w for axis in phase.axes])
         ).collapse()
         head.numbers["a_k"] = line.strides[0] if line.rank == 1 else 0
-        strides = (phase.w_at, phase.w_group, phase.w_channel, *[a.w for a in phase.axes if a.taps > 1])
+        strides = (*[p.w_at for p in phases], phase.w_group, phase.w_channel, *[a.w for a in phase.axes if a.taps > 1])
         wide = (
             not window.lines and self.kind.per_word > 0 and phase.w_row == 1 and m % 4 == 0
             and all(s % 4 == 0 for s in strides)
         )  # fmt: skip
         side = Side("a", self.kind, False, wide)
-        declare_side(prelude, side, 1)
+        if phased:
+            prelude.storage("a", self.kind, "chunk" if wide else "element")
+            if wide:
+                prelude.text(chunk_text("a", self.kind))
+            prelude.text("var<private> phase: u32;")
+            prelude.text(
+                "fn place_a(z: u32) -> u32 {\n    phase = z / params.groups_count;\n"
+                f"    return {pick([p.w_at for p in phases], 'phase')} + z % params.groups_count * params.a_z0;\n}}"
+            )
+            prelude.text("fn place_b(z: u32) -> u32 { return params.b_at + z % params.groups_count * params.b_group; }")
+            prelude.text(f"fn phase_at(phase: u32) -> u32 {{ return {pick([p.y_at for p in phases], 'phase')}; }}")
+        else:
+            declare_side(prelude, side, 1)
+            prelude.text("fn place_b(z: u32) -> u32 { return params.b_at + z * params.b_group; }")
         prelude.storage("b", self.kind)
-        prelude.text("fn place_b(z: u32) -> u32 { return params.b_at + z * params.b_group; }")
+        for a in range(3):
+            if not phase.axes[a].trivial:
+                firsts = [p.axes[a].first for p in phases]
+                where = pick(firsts, "phase") if phased else f"params.first{a}"
+                prelude.text(f"fn first{a}() -> u32 {{ return {where}; }}")
         weight_text(prelude, phase.axes, line.rank <= 1)
-        again = phase.skips and not all(axis.trivial or axis.inside for axis in phase.axes)
+        again = phase.skips and not all(axis.trivial or axis.inside for p in phases for axis in p.axes)
         if window.lines:
-            lines_text(prelude, tile, phase.axes, edges, edge_k, window.buffers)
+            lines_text(prelude, tile, axes, edges, edge_k, window.buffers)
         else:
             inner = _inner(phase.axes, window.depth)
             assert inner is not None
             weights_text(prelude, tile, side, edges, edge_k, window.buffers)
-            window_text(prelude, tile, phase.axes, inner, edges, edge_k, window.buffers)
+            window_text(prelude, tile, axes, inner, edges, edge_k, window.buffers)
         products_text(prelude, tile, LINE_PAD if window.lines else 0)
         if again:
             block_text(prelude, tile, edges, "put_block", "doubt")
-            places_text(prelude, phase.axes)
-            repair_text(prelude, tile, phase.axes, "weight_at(k)")
+            places_text(prelude, axes, "first{}()")
+            repair_text(prelude, tile, axes, "weight_at(k)")
         else:
             block_text(prelude, tile, edges)
         if bias:
             prelude.storage("bias", self.kind)
-        results_text(prelude, kind, self._chunked(phase), False, bias)
+        results_text(prelude, kind, self._chunked(phase), False, bias, phased)
         columns_text(prelude, phase.axes, self._run(phase))
         prelude.const("TILE_M", tile.rows)
         prelude.const("TILE_N", tile.columns)
         prelude.const("DEPTH", tile.depth)
-        prelude.const("LAST_APART", True)
+        prelude.const("LAST_APART", window.last_apart)
         operands = (source, 0, 2, target) if bias else (source, 0, target)
-        count = tiles_m * tiles_n * groups * splits
+        count = tiles_m * tiles_n * groups * len(phases) * splits
         file = "conv/window" if window.buffers == 1 else "matmul/tile"
         size = window_bytes(tile, window)
         self.steps.launch(head.launch(file, operands, count, tile.threads, size, self.device))

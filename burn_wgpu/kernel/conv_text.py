@@ -73,8 +73,11 @@ def split_text(left: str, prefix: str, axes: Sequence[Axis], constant: bool = Fa
     return lines
 
 
-def places_text(prelude: Prelude, axes: Sequence[Axis]) -> None:
-    """`column_at(base, column)` and `tap_at(k)`: the parts of a place of x that an output position and a tap have."""
+def places_text(prelude: Prelude, axes: Sequence[Axis], first: str = "params.first{}") -> None:
+    """`column_at(base, column)` and `tap_at(k)`: the parts of a place of x that an output position and a tap have.
+
+    first  what axis {} begins with, in WGSL
+    """
     used = [a for a, axis in enumerate(axes) if not axis.trivial]
     taps = prod(axis.taps for axis in axes)
 
@@ -84,7 +87,7 @@ def places_text(prelude: Prelude, axes: Sequence[Axis]) -> None:
     _split(lines, "o", axes, range(3), "params.out{}")
     place = ["base", "left * params.x_image"]
     for a in used:
-        lines.append(f"    let s{a} = o{a} * params.step{a} + params.first{a};")
+        lines.append(f"    let s{a} = o{a} * params.step{a} + {first.format(a)};")
         place.append(f"s{a} * params.x{a}")
     starts = "".join(f", bitcast<i32>(s{a})" for a in used)
     lines.append(f"    return Column({' + '.join(place)}{starts});")
@@ -249,11 +252,14 @@ def columns_text(prelude: Prelude, axes: Sequence[Axis], run: bool) -> None:
     prelude.text("fn result_column(column: u32) -> u32 {\n" + "\n".join(lines) + "\n}")
 
 
-def results_text(prelude: Prelude, kind: WordKind, chunked: bool, whole: bool, bias: bool) -> None:
+def results_text(
+    prelude: Prelude, kind: WordKind, chunked: bool, whole: bool, bias: bool, phased: bool = False
+) -> None:
     """The binding `out` and put4(i, column, count, v0 … v3) of the tiled product: four neighbouring columns of a row.
 
     chunked  four columns are a chunk of the result
     whole    the result lies as the product numbers it
+    phased   a batch is (phase, group), and phase_at(phase) the first result of one
     """
     prelude.storage("out", kind, "chunk" if chunked else "element")
     lines = ["    let line = i / params.n;"]
@@ -265,8 +271,10 @@ def results_text(prelude: Prelude, kind: WordKind, chunked: bool, whole: bool, b
             "    let part = line / params.m;",
             "    let row = line - part * params.m;",
             "    let split = part / params.batch;",
-            "    let group = part - split * params.batch;",
-            "    let start = split * params.size + params.y_at + group * params.y_group + row * params.y_row;",
+            "    let z = part - split * params.batch;",
+            "    let group = z % params.groups_count;" if phased else "    let group = z;",
+            f"    let first = {'phase_at(z / params.groups_count)' if phased else 'params.y_at'};",
+            "    let start = split * params.size + first + group * params.y_group + row * params.y_row;",
         ]
         channel = "group * params.m + row"
     lines.append(f"    let b = load_bias({channel});" if bias else "    let b = 0.0;")

@@ -22,6 +22,26 @@ def _u32(value: int) -> str:
     return f"{value & 0xFFFFFFFF}u"
 
 
+SELECT = True
+
+
+def _if(name: str, test: str, load: str, at: str, zero: str = "0.0") -> list[str]:
+    """Statements that load where the test holds. No branch: loads are issued together, those outside from element 0."""
+    if SELECT:
+        return [f"{name} = select({zero}, {load}(select(0u, {at}, {test})), {test});"]
+    return [f"{name} = {zero};", f"if ({test}) {{ {name} = {load}({at}); }}"]
+
+
+def pick(values: Sequence[int], index: str) -> str:
+    """WGSL of values[index]."""
+    if len(set(values)) == 1:
+        return _u32(values[0])
+    text = _u32(values[-1])
+    for i in range(len(values) - 2, -1, -1):
+        text = f"select({text}, {_u32(values[i])}, {index} == {i}u)"
+    return text
+
+
 def _steps(places: Sequence[tuple[int, str]]) -> str:
     """Σ number · stride; strides are WGSL, "1u" falls away."""
     parts = []
@@ -158,7 +178,7 @@ def window_text(
         begin += split_text(f"left{i}", f"o{i}_", axes)
         place = ["base", f"left{i} * params.x_image"]
         for a in used:
-            begin.append(f"let s{i}_{a} = bitcast<i32>(o{i}_{a} * params.step{a} + params.first{a});")
+            begin.append(f"let s{i}_{a} = bitcast<i32>(o{i}_{a} * params.step{a} + first{a}());")
             place.append(f"bitcast<u32>(s{i}_{a}) * {stride[a]}")
         begin.append(f"b_p{i} = {' + '.join(place)};")
         for a in tested:
@@ -207,12 +227,12 @@ def window_text(
                 here = f"{name}_{u}"
                 prelude.text(f"var<private> b_r{here}: f32;")
                 off = _steps([(t * axes[a].tap_step, stride[a]) for a, t in zip(written, tap, strict=True)])
-                load = f"load_b(p{name} + {off})"
                 if tests or masked:
                     test = f"(m{name} & {1 << u}u) != 0u" if masked else f"m{name}"
-                    fetch += [f"b_r{here} = 0.0;", f"if ({test}) {{ b_r{here} = {load}; }}"]
+                    fetch.append(f"let ok{here} = {test};")
+                    fetch += _if(f"b_r{here}", f"ok{here}", "load_b", f"p{name} + {off}")
                 else:
-                    fetch.append(f"b_r{here} = {load};")
+                    fetch.append(f"b_r{here} = load_b(p{name} + {off});")
                 line = f"({j * parts * taps + u}u" + (f" + local / {tile.columns}u * {taps}u)" if parts > 1 else ")")
                 at = f"buffer * {size}u + {line} * {tile.columns}u + local % {tile.columns}u + {i * tile.threads}u"
                 stash.append(f"b_tile[{at}] = b_r{here};")
@@ -289,14 +309,19 @@ def lines_text(
             for p, place in enumerate(places)
         ]  # fmt: skip
         fetch.append(f"let seen = {' | '.join(bits)};")
-    live = "k < params.k"
+    if edge_k:
+        fetch.append("let live = k < params.k;")
     for i in range(rows):
-        load = f"a_r{i} = load_a(a_p{i} + a_at);"
-        fetch += [f"a_r{i} = 0.0;", f"if ({live}) {{ {load} }}"] if edge_k else [load]
+        place = f"a_p{i} + a_at"
+        fetch += _if(f"a_r{i}", "live", "load_a", place) if edge_k else [f"a_r{i} = load_a({place});"]
     for i in range(own):
-        load = f"b_r{i} = load_b(b_p{i} + b_at);"
-        tests = ([live] if edge_k else []) + ([f"(seen & b_m{i}) != 0u"] if checked else [])
-        fetch += [f"b_r{i} = 0.0;", f"if ({' && '.join(tests)}) {{ {load} }}"] if tests else [load]
+        place = f"b_p{i} + b_at"
+        tests = (["live"] if edge_k else []) + ([f"(seen & b_m{i}) != 0u"] if checked else [])
+        if tests:
+            fetch.append(f"let ok{i} = {' && '.join(tests)};")
+            fetch += _if(f"b_r{i}", f"ok{i}", "load_b", place)
+        else:
+            fetch.append(f"b_r{i} = load_b({place});")
     _function(prelude, "b_fetch(k0: u32, slice: u32, local: u32)", fetch)
     prelude.text("fn a_fetch(k0: u32, slice: u32, local: u32) {}")
 
@@ -375,11 +400,12 @@ def strip_text(
             kind = "vec4<f32>" if wide else "f32"
             zero = "vec4<f32>()" if wide else "0.0"
             place = f"line{d} + bitcast<u32>(at{j})" + ("" if wide or x[2] == "1u" else f" * {x[2]}")
-            load = f"chunk_x({place})" if wide else f"load_x({place})"
+            load = "chunk_x" if wide else "load_x"
             if tests:
-                lines += [f"var x{d}_{j}: {kind} = {zero};", f"if ({' && '.join(tests)}) {{ x{d}_{j} = {load}; }}"]
+                lines += [f"let ok{d}_{j} = {' && '.join(tests)};", f"var x{d}_{j}: {kind};"]
+                lines += _if(f"x{d}_{j}", f"ok{d}_{j}", load, place, zero)
             else:
-                lines.append(f"let x{d}_{j} = {load};")
+                lines.append(f"let x{d}_{j} = {load}({place});")
         for r, p in product(range(high), range(down.taps)):
             if r * down.step + p * down.tap_step != offset:
                 continue

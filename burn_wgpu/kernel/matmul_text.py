@@ -60,7 +60,7 @@ def declare_side(prelude: Prelude, side: Side, batch_axes: int) -> None:
     """The binding, its accessors and `place_NAME(z)`, the first element of matrix z."""
     prelude.storage(side.name, side.kind, "chunk" if side.wide else "element")
     if side.wide:
-        prelude.text(_chunk(side.name, side.kind))
+        prelude.text(chunk_text(side.name, side.kind))
     x = side.name
     lines = [f"    var place = params.{x}_at;"]
     if batch_axes == 1:
@@ -76,7 +76,7 @@ def declare_side(prelude: Prelude, side: Side, batch_axes: int) -> None:
     prelude.text(f"fn place_{x}(z: u32) -> u32 {{\n{body}\n    return place;\n}}")
 
 
-def _chunk(name: str, kind: WordKind) -> str:
+def chunk_text(name: str, kind: WordKind) -> str:
     """`chunk_NAME(c) -> vec4<V>`: elements 4c … 4c+3."""
     if kind.name == "f16":  # two halves an instruction
         body = f"let p = {name}[c]; return vec4<f32>(unpack2x16float(p.x), unpack2x16float(p.y));"
