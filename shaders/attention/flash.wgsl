@@ -18,7 +18,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let split = index / params.tiled;
     let inner = index - split * params.tiled;
     let plane = inner / params.tiles;
-    let row0 = (inner - plane * params.tiles) * ROWS;
+    var tile_number = inner - plane * params.tiles;
+    if (CAUSAL) { // the longest work first
+        tile_number = params.tiles - 1u - tile_number;
+    }
+    let row0 = tile_number * ROWS;
     begin(plane);
     let start = split * params.span;
     var end = min(params.keys, start + params.span);
