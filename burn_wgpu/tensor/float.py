@@ -141,9 +141,7 @@ class Float:
             raise ArgumentError(
                 f"round_to: decimals is {decimals}, and 10^{abs(decimals)} is not finite in {self.dtype}"
             )
-        if decimals >= 0:
-            return self.mul(scale).round().div(scale)
-        return self.div(scale).round().mul(scale)
+        return in_f32(lambda x: _round_to(x, scale, decimals >= 0), self)
 
     def deg2rad(self: Tensor) -> Tensor:
         """x · π/180."""
@@ -254,6 +252,14 @@ class Float:
         check.space("grid_sample_2d", self, "the tensor")
         chosen = GridSampleOptions() if options is None else GridSampleOptions.of(options)
         return wrap(self._ops.grid_sample_2d(self.primitive, grid.primitive, chosen), self._ops)
+
+
+def _round_to(tensor: Tensor, scale: float, places: bool) -> Tensor:
+    if not places:
+        return tensor.div(scale).round().mul(scale)
+    scaled = tensor.mul(scale)
+    # What is too large to be scaled has no places.
+    return scaled.round().div(scale).mask_where(scaled.detach().is_inf(), tensor)
 
 
 def in_f32(formula: Callable[[Tensor], Tensor], tensor: Tensor) -> Tensor:

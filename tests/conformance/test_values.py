@@ -157,6 +157,11 @@ def _softplus(x: np.ndarray) -> np.ndarray:
     return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
 
 
+def _nearest(scaled: np.ndarray) -> np.ndarray:
+    """Which integer is nearest is asked of the scaled number in f32."""
+    return np.rint(scaled.astype(np.float32)).astype(np.float64)
+
+
 def _elu(x: np.ndarray) -> np.ndarray:
     return np.where(x > 0, x, np.expm1(np.minimum(x, 0)))
 
@@ -165,7 +170,7 @@ Unary = tuple[str, Callable[[Tensor], Tensor], Callable[[np.ndarray], np.ndarray
 
 # The last number: units in the last place of f32 at the result. Those of STEPS round a second time in halves; a
 # difference is as exact as its first operand, and a power of e as its exponent.
-STEPS = ("silu", "softsign", "pow 0.5")
+STEPS = ("silu", "softsign")
 BESIDE: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "tanhshrink": lambda x, exact: 8 * EPS * np.abs(x),
     "hard_swish": lambda x, exact: 8 * EPS * np.abs(x),
@@ -184,6 +189,8 @@ UNARY: list[Unary] = [
     ("2 ** x", lambda t: 2.0**t, lambda x: 2.0**x, 16),
     ("x // 3", lambda t: t // 3.0, lambda x: np.floor_divide(x, 3.0), 4),
     ("3 / x", lambda t: 3.0 / t, lambda x: 3.0 / x, 4),
+    ("round_to 2", lambda t: t.round_to(2), lambda x: np.where(np.abs(x) > 3e36, x, _nearest(x * 100) / 100), 4),
+    ("round_to -1", lambda t: t.round_to(-1), lambda x: _nearest(x / 10) * 10, 4),
     ("is_finite", lambda t: t.is_finite(), np.isfinite, 0),
     ("relu6", A.relu6, lambda x: np.clip(x, 0, 6), 0),
     ("hardtanh", A.hardtanh, lambda x: np.clip(x, -1, 1), 0),
