@@ -13,6 +13,7 @@ from burn_wgpu.std.dtype import BF16, F16, F32
 from burn_wgpu.std.errors import ShapeError
 from burn_wgpu.tensor import check
 from burn_wgpu.tensor.base import _squeeze, numpy_way
+from burn_wgpu.tensor.float import in_f32
 
 if TYPE_CHECKING:
     from burn_wgpu.tensor.api import Tensor
@@ -105,9 +106,10 @@ def _spread(name: str, tensor: Tensor, dim: Dims, keepdim: bool, correction: flo
         result = _spread(name, tensor.flatten(), 0, True, correction)
         return result.reshape((1,) * tensor.rank) if keepdim else result
     axes = check.dims(name, dim, tensor.rank)
-    result = _var(name, tensor, axes, correction)
-    if name == "std":
-        result = result.sqrt()
+    if name == "std":  # of halves: the variance may be infinite where its root is not
+        result = in_f32(lambda x: _var(name, x, axes, correction).sqrt(), tensor)
+    else:
+        result = _var(name, tensor, axes, correction)
     return result if keepdim else _squeeze(name, result, axes)
 
 

@@ -139,6 +139,7 @@ def test_halves_whose_squares_are_infinite(dtype: str, device: Device) -> None:
     assert x.var(1).tolist() == [[0.0]] * 3 and x.mean().item() == value
     pair = Tensor(np.array([[300.0, -300.0]], np.float32).T, device=device).cast(dtype)
     assert pair.std(0).dtype is bw.dtype(dtype)
+    np.testing.assert_allclose(pair.std(0).cast("f32").numpy(), [[value * 2**0.5]], rtol=step)
     assert A.quiet_softmax(x, 1).cast("f32").numpy() == pytest.approx(1e-3, rel=step)
 
 
