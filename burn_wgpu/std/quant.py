@@ -106,7 +106,6 @@ class ScaleDtype(Enum):
             "UE4M3": 448.0,
         }[self.value]
 
-
     def round_up(self, scale: float) -> float:
         """The smallest number of this dtype that is not below the scale, as a scale is stored; too large becomes `max`.
 

@@ -17,6 +17,7 @@ from burn_wgpu.backends.wgpu.movement_ops import MovementOps
 from burn_wgpu.backends.wgpu.norm_ops import NormOps
 from burn_wgpu.backends.wgpu.pad_ops import PadOps
 from burn_wgpu.backends.wgpu.pool_ops import PoolOps
+from burn_wgpu.backends.wgpu.quant_ops import QuantOps
 from burn_wgpu.backends.wgpu.random_ops import RandomOps
 from burn_wgpu.backends.wgpu.reduce_ops import ReduceOps
 from burn_wgpu.backends.wgpu.resample_ops import ResampleOps
@@ -42,6 +43,7 @@ class WgpuBackend(  # type: ignore[misc]  # the mixins take this backend's own t
     NormOps,
     PadOps,
     PoolOps,
+    QuantOps,
     RandomOps,
     ReduceOps,
     ResampleOps,

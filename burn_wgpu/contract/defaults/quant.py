@@ -133,9 +133,7 @@ def compute_q_params(b: Any, scheme: QuantScheme, low: FloatPrim, high: FloatPri
     Two-level: global = max(scales) / the block dtype's maximum (at least the smallest normal f32), scales / global.
     """
     low, high = b.float_abs(low), b.float_abs(high)
-    return _params(
-        b, scheme, b.float_mask_where(low, b.float_lower(low, high, low.device.settings.bool_dtype), high)
-    )
+    return _params(b, scheme, b.float_mask_where(low, b.float_lower(low, high, low.device.settings.bool_dtype), high))
 
 
 def _params(b: Any, scheme: QuantScheme, largest: FloatPrim) -> QuantizationParameters:
