@@ -1,4 +1,4 @@
-"""Convolutions, transposed ones and all their gradients: one idea, the correlation, and three kernels.
+"""Convolutions, transposed ones and all their gradients: one idea, the correlation, and a handful of kernels.
 
     y[image, group, row, o] = Σ_c Σ_t w[group, row, c, t] · x[image, group, c, (o·step + t·tap_step + first) / divide]
 
@@ -9,12 +9,16 @@ outputs for taps and the batch for channels. Padding is a test, never a copy.
 | kernel | for |
 |---|---|
 | tile_… | the tiled product of kernel/matmul.py: weights [rows, k] times windows [k, columns], computed on the way |
-| direct | few rows a group (depthwise), short sums: a thread computes four neighbours |
+| window_… | the same, big: a thread owns a column, the taps are written out, the weights are turned to [k, rows] first |
+| lines_… | weight gradients: k runs along memory, and a thread owns one of it |
+| strip | depthwise, groups of few rows: a thread reads each element of a block's windows once, the taps are written out |
+| direct | few rows, what strips cannot: a thread computes four neighbours |
 | dots | few results with long sums: a workgroup computes four |
 
-Where `divide` is above 1 the tiles work phase by phase: outputs of one remainder see one subset of the taps, without
-gaps. Results that do not fill words of their own, and split sums, pass through f32 scratch and matmul/finish.wgsl. Sums
-are in f32, in an order that depends on shapes only.
+Where `divide` is above 1 tiles, windows and strips work phase by phase: outputs of one remainder see one subset of the
+taps, without gaps; phases of windows that are alike are one launch. A kernel asked for by name that cannot compute
+something gives it to a simpler one. Results that do not fill words of their own, and split sums, pass through f32 scratch
+and matmul/finish.wgsl. Sums are in f32, in an order that depends on shapes only.
 
 Where padding is a zero of x, its product with the weight counts: an infinite weight makes it NaN, as in every library
 that pads. A transposed convolution and the gradient of x have no padding: a place outside x has no product (`skips`).
@@ -70,7 +74,6 @@ from burn_wgpu.std.errors import ArgumentError, DTypeError
 from burn_wgpu.std.layout import Layout, Shape, contiguous_strides
 
 
-
 @dataclass(frozen=True, slots=True)
 class Window:
     """A tiled product of windows: the tile, and the most of k a slice may have.
@@ -90,12 +93,12 @@ class Window:
 
 
 WINDOWS = {
-    "window_64x128": Window(64, 128, 8, 8, 18),
-    "window_64x64": Window(64, 64, 8, 8, 18),
-    "window_128x64": Window(128, 64, 16, 8, 18),
-    "lines_64x128": Window(64, 128, 8, 8, 16, lines=True),
+    "window_64x128": Window(64, 128, 8, 8, 10, 2),
+    "window_64x64": Window(64, 64, 8, 4, 18, 2),
     "lines_64x64": Window(64, 64, 8, 8, 16, lines=True),
+    "lines_8x64": Window(8, 64, 4, 4, 16, lines=True),
 }
+_COMMON = ("window_64x128", "window_64x64", "strip")  # of variants
 KERNELS = (*TILES, *WINDOWS, "strip", "direct", "dots")
 THREADS = 128  # of direct
 DOTS = 256  # threads of dots
@@ -106,6 +109,9 @@ BUSY = 256  # workgroups that keep a big GPU busy
 DIRECT_TERMS = 20_000  # longest sum of direct: loops of an invocation must stay below 65,535 steps on Mesa 22
 TILE_STEPS = 50_000
 MOST_PHASES = 16
+LEAST_WINDOWS = 160  # workgroups from which windows are faster than smaller tiles
+LEAST_STRIPS = 1 << 13  # threads from which a strip's long sums are worth it
+LONG_TERMS = 4096  # of a weight gradient, from which lines are faster than tiles
 LEAST_COLUMNS = 32  # pointwise products with fewer positions an image join the images
 
 _ONE = Axis(1, 1, 1, 1, 1, 0, 1, 0, 0, 0)
@@ -348,40 +354,93 @@ def choose(what: Correlation, device: Capability) -> tuple[str, int]:
     """The kernel and over how many workgroups its sums are split; see the module."""
     m, n, k = what.rows, what.columns, what.terms
     few = m < 8 or n < 4
+    if what.rows_first and k >= LONG_TERMS and not device.software and m > 1 and n >= 16:
+        lines, wanted = ("lines_8x64", 8 * BUSY) if m <= 8 else ("lines_64x64", 2 * BUSY)
+        if _slice(what, WINDOWS[lines], device) is not None:
+            return lines, _splits(_groups(what, n, lines), k, 256, wanted)
     if few and k >= 512 and what.size <= 1 << 16:
         return "dots", _splits(-(-what.size // 4), k, 4096)
+    last = what.axes[2]
+    shared = few or (m == 8 and what.groups > 1 and last.out % 4 == 0)
+    if shared and strips(what, KINDS[dt.F32]) and (k <= 128 or what.size // (4 * m) >= LEAST_STRIPS):
+        return "strip", 1
     phases = prod(axis.divide for axis in what.axes)
     if k <= DIRECT_TERMS and (few or k < 8 or phases > MOST_PHASES):
         return "direct", 1
     if phases > MOST_PHASES:
         return "dots", 1
-    n, k = n // phases, max(k // phases, 1)
     small = device.software or min(m, n) <= 32 or m * n * what.groups <= 1 << 16
+    if small:
+        n, k = n // phases, max(k // phases, 1)
+        return "tile_32x32", _splits(_groups(what, n, "tile_32x32"), k, 128)
+    if _pointwise(what):
+        return _choose_pointwise(what, device)
+    if _slice(what, WINDOWS["window_64x128"], device) is not None:
+        live = [phase for phase in _phases(what) if phase is not None]
+        count = max(_groups(what, phase.columns, "window_64x128") for phase in live) * (
+            len(live) if _alike(live) else 1
+        )
+        if count >= LEAST_WINDOWS:
+            return ("window_64x64" if count < BUSY and len(live) > 1 else "window_64x128"), 1
+        if 4 * count >= BUSY and k >= 1024:
+            return "window_64x128", _splits(count, k, 512)
+    n, k = n // phases, max(k // phases, 1)
     for kernel in ("tile_64x128_deep", "tile_64x128"):
         fits = TILES[kernel].workgroup_bytes <= device.max_workgroup_bytes
-        if not small and fits and _groups(what, n, kernel) >= BUSY:
+        if fits and _groups(what, n, kernel) >= BUSY:
             return kernel, 1
-    kernel = "tile_32x32" if small else "tile_64x64"
-    return kernel, _splits(_groups(what, n, kernel), k, 128)
+    return "tile_64x64", _splits(_groups(what, n, "tile_64x64"), k, 128)
+
+
+def _pointwise(what: Correlation) -> bool:
+    """Whether it is a plain product for each image, whose columns are the positions as they lie."""
+    last = what.axes[2]
+    return (
+        what.axes[0] == _ONE and what.axes[1] == _ONE and (last == _ONE or (
+            (last.taps, last.step, last.first, last.divide, last.out) == (1, 1, 0, 1, last.size)
+        )) and (what.points >= LEAST_COLUMNS or what.images == 1) and not what.rows_first
+    )  # fmt: skip
+
+
+def _choose_pointwise(what: Correlation, device: Capability) -> tuple[str, int]:
+    """As kernel/matmul.py chooses for a batch of images, and of two tiles the one that covers less."""
+    counts = {
+        name: what.images * what.groups * -(-what.rows // tile.rows) * -(-what.points // tile.columns)
+        for name, tile in TILES.items()
+    }
+    if what.rows <= 64 and counts["tile_64x64"] >= 2 * BUSY:
+        return "tile_64x64", 1
+    big = min(("tile_64x128", "tile_128x64"), key=lambda name: counts[name])
+    for name, least in ((big, 2 * BUSY), ("tile_64x128_deep", BUSY)):
+        if counts[name] >= least and TILES[name].workgroup_bytes <= device.max_workgroup_bytes:
+            return name, 1
+    return "tile_64x64", _splits(counts["tile_64x64"], what.terms, 128)
 
 
 def strips(what: Correlation, kind: WordKind) -> bool:
     """Whether the strip kernel can compute it."""
-    first, down, along = what.axes
-    return (
-        first.trivial and down.divide == 1 and along.divide == 1 and what.rows <= 8 and not what.rows_first
-        and 0 < what.taps <= STRIP_TAPS and what.taps * what.rows <= 2 * STRIP_TAPS and what.channels > 0
-        and (along.out % 4 == 0 or kind.lanes == 1)
-        and (not what.skips or 64 * what.terms <= TILE_STEPS)
+    if what.rows > 8 or what.rows_first or what.terms == 0 or prod(axis.divide for axis in what.axes) > MOST_PHASES:
+        return False
+    phases = list(_phases(what))
+    return all(
+        phase is not None and phase.axes[0].trivial
+        and phase.taps <= STRIP_TAPS and phase.taps * what.rows <= 2 * STRIP_TAPS
+        and (kind.lanes == 1 or (len(phases) == 1 and phase.axes[2].out % 4 == 0))
+        and (not what.skips or 4 * what.rows * phase.terms <= TILE_STEPS)
+        for phase in phases
     )  # fmt: skip
 
 
 def strip_rows(what: Correlation) -> int:
-    """Rows of outputs of a thread: more reuse of what is read, while registers last and threads are many."""
-    down = what.axes[1].out
+    """Rows of outputs of a thread: more reuse of what is read, while registers last and threads are many. Few taps are
+    bound by memory, which more threads keep busier."""
+    down = what.axes[1]
+    many = what.taps > 9
     for high in (4, 2):
-        held = what.rows * high <= 16 and (what.rows * what.taps <= STRIP_TAPS)
-        if held and high <= down and what.size // (4 * high * what.rows) >= STRIP_BUSY:
+        if (high == 4 and (not many or down.step > 1 or what.rows > 1)) or (down.step > 1 and not many):
+            continue
+        fits = not what.skips or 4 * what.rows * high * what.terms <= TILE_STEPS
+        if fits and high <= down.out and what.size // (4 * high * what.rows) >= STRIP_BUSY:
             return high
     return 1
 
@@ -438,8 +497,10 @@ def _slice(what: Correlation, window: Window, device: Capability) -> int | None:
     """The depth of the deepest phase; None when the kernel cannot compute it."""
     if what.terms == 0 or prod(axis.divide for axis in what.axes) > MOST_PHASES:
         return None
-    if window.lines and (what.points > 32 or any(axis.divide > 1 for axis in what.axes)):
-        return None
+    if window.lines:
+        seen = sum(axis.out for axis in what.axes if not axis.trivial and not axis.inside)
+        if seen > 32 or any(axis.divide > 1 for axis in what.axes):
+            return None
     phases = [phase for phase in _phases(what) if phase is not None]
     if not window.lines and any(_inner(phase.axes, window.depth) is None for phase in phases):
         return None
@@ -454,9 +515,9 @@ def _groups(what: Correlation, columns: int, kernel: str) -> int:
     return what.groups * -(-what.rows // tile.rows) * -(-columns // tile.columns)
 
 
-def _splits(groups: int, k: int, least: int) -> int:
-    """Splits of k that make about BUSY workgroups, each with at least `least` of k."""
-    return max(1, min(BUSY // groups, k // least)) if groups < BUSY else 1
+def _splits(groups: int, k: int, least: int, wanted: int = BUSY) -> int:
+    """Splits of k that make about `wanted` workgroups, each with at least `least` of k."""
+    return max(1, min(wanted // groups, k // least))
 
 
 class _Head:
@@ -534,7 +595,11 @@ class _Maker:
             self._finish(operands[-1], splits)
 
     def strip(self) -> None:
-        what = self.what
+        for phase in _phases(self.what):
+            assert phase is not None  # see strips
+            self._strip(phase)
+
+    def _strip(self, what: Correlation) -> None:
         high = strip_rows(what)
         along = what.axes[2]
         head = _Head()
@@ -547,7 +612,7 @@ class _Maker:
         head.prelude.storage("w", self.kind)
         if self.bias:
             head.prelude.storage("bias", self.kind)
-        chunked = along.out % 4 == 0
+        chunked = along.out % 4 == 0 and (along.trivial or along.y == 1)
         head.prelude.storage("out", self.kind, "chunk" if chunked else "element")
         inside = all(axis.inside for axis in what.axes)
         strip_text(head.prelude, what.axes, what.rows, high, wide, chunked, self.bias, what.skips and not inside)
@@ -555,7 +620,8 @@ class _Maker:
         head.numbers |= {
             "count": count, "channels": what.channels, "groups_count": what.groups, "x_at": what.x_at,
             "x_group": what.x_group, "w_at": what.w_at, "w_group": what.w_group, "w_row": what.w_row,
-            "w_c": what.w_channel, "y_image": what.y_image, "y_group": what.y_group, "y_row": what.y_row,
+            "w_c": what.w_channel, "y_at": what.y_at, "y_image": what.y_image, "y_group": what.y_group,
+            "y_row": what.y_row,
         }  # fmt: skip
         groups = -(-count // STRIP_THREADS)
         self.steps.launch(head.launch("conv/strip", self._bound(0, 1), groups, STRIP_THREADS, 0, self.device))
@@ -668,12 +734,7 @@ class _Maker:
         groups, m, k = phase.groups, phase.rows, phase.terms
         weights, source = self._weights(phase)
         last = phase.axes[2]
-        plain = (
-            phase.axes[0] == _ONE and phase.axes[1] == _ONE and (last == _ONE or (
-                (last.taps, last.step, last.first, last.divide, last.out) == (1, 1, 0, 1, last.size)
-            )) and (phase.points >= LEAST_COLUMNS or phase.images == 1) and not phase.rows_first
-            and self._run(phase) and (phase.y_at, phase.points) == (0, self.what.points)
-        )  # fmt: skip
+        plain = _pointwise(phase) and self._run(phase) and (phase.y_at, phase.points) == (0, self.what.points)
         n = phase.points if plain else phase.columns
         head = _Head()
         prelude = head.prelude
@@ -882,21 +943,51 @@ def variants(device: Capability) -> Iterator[Plan]:
     tiles = [name for name in TILES if TILES[name].workgroup_bytes <= device.max_workgroup_bytes]
     shapes = (((12, 16), (3, 3)), ((9, 7), (3, 2)), ((8, 8), (1, 1)), ((4, 5, 6), (2, 3, 3)), ((33,), (5,)))
     for dtype in (dt.F32, dt.F16, dt.BF16, dt.F64):
-        for space, kernel in shapes if dtype is dt.F32 else shapes[1:3]:
+        f32 = dtype is dt.F32
+        for space, kernel in shapes if f32 else shapes[1:3]:
             rank = len(space)
             for stride, padding in ((1, 1), (2, 0)):
                 options = ConvOptions((stride,) * rank, (padding,) * rank)
                 x, w = Layout.dense((2, 16, *space)), Layout.dense((32, 16, *kernel))
                 out, what = conv_correlation(x, w, options, "conv")
                 grad = Layout.dense(out)
-                for name in ("direct", "dots", *(tiles if dtype is dt.F32 else tiles[-1:])):
+                for name in ("direct", "dots", *(tiles if f32 else tiles[-1:]), *(WINDOWS if f32 else ()), *_COMMON):
                     yield correlation_plan("conv", out, what, dtype, device, bias=True, kernel=name)
                 back = conv_x_correlation(x.shape, w, grad, options)
-                for name in ("direct", *(tiles if dtype is dt.F32 and stride == 2 else tiles[-1:])):
+                for name in ("direct", *(tiles if f32 and stride == 2 else tiles[-1:]), _COMMON[0]):
                     yield correlation_plan("conv_x_backward", *back, dtype, device, kernel=name)
                 made = conv_weight_correlation(x, w.shape, grad, options)
-                for name in ("dots", "tile_32x32"):
+                for name in ("dots", "tile_32x32", "lines_64x64", "lines_8x64"):
                     yield correlation_plan("conv_weight_backward", *made, dtype, device, kernel=name, splits=2)
+        # Phases that are alike; rows that are no whole chunks; more taps than a slice writes out.
+        x, w = Layout.dense((2, 16, 7, 8)), Layout.dense((16, 32, 4, 4))
+        out, what = conv_transpose_correlation(x, w, ConvTransposeOptions((2, 2), (1, 1)), "conv_transpose")
+        for name in _COMMON:
+            yield correlation_plan("conv_transpose", out, what, dtype, device, bias=True, kernel=name)
+        options = ConvOptions((2, 2), (3, 3))
+        for rows in (30, 32):
+            out, what = conv_correlation(Layout.dense((2, 3, 20, 20)), Layout.dense((rows, 3, 7, 7)), options, "conv")
+            for name in _COMMON:
+                yield correlation_plan("conv", out, what, dtype, device, kernel=name)
+        for taps, stride, rows, width in product((3, 5), (1, 2), (1, 4), (12, 13)):
+            x, w = Layout.dense((2, 2 * rows, 12, width)), Layout.dense((2 * rows, rows, taps, taps))
+            options = ConvOptions((stride,) * 2, (taps // 2,) * 2, groups=2)
+            out, what = conv_correlation(x, w, options, "conv")
+            yield correlation_plan("conv", out, what, dtype, device, bias=True, kernel="strip")
+            back = conv_x_correlation(x.shape, w, Layout.dense(out), options)
+            yield correlation_plan("conv_x_backward", *back, dtype, device, kernel="strip")
+        x, w = Layout.dense((64, 144, 56, 56)), Layout.dense((144, 1, 5, 5))  # blocks of several rows
+        for stride in (1, 2):
+            options = ConvOptions((stride,) * 2, (2, 2), groups=144)
+            out, what = conv_correlation(x, w, options, "conv")
+            yield correlation_plan("conv", out, what, dtype, device, kernel="strip")
+            yield correlation_plan(
+                "conv_x_backward",
+                *conv_x_correlation(x.shape, w, Layout.dense(out), options),
+                dtype,
+                device,
+                kernel="strip",
+            )
         x, w = Layout.dense((2, 8, 12, 12)), Layout.dense((8, 1, 3, 3))
         out, what = conv_correlation(x, w, ConvOptions((1, 1), (1, 1), groups=8), "conv")
         yield correlation_plan("depthwise", out, what, dtype, device)

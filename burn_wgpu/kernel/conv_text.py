@@ -60,7 +60,7 @@ def _split(lines: list[str], variable: str, axes: Sequence[Axis], indices: Seque
 
 
 def split_text(left: str, prefix: str, axes: Sequence[Axis], constant: bool = False) -> list[str]:
-    """Statements that split the variable `left` over the outputs of the axes: {prefix}{axis}; what remains stays in it."""
+    """Statements that split the variable `left` over the outputs of the axes, {prefix}{axis}; the rest stays in it."""
     lines = []
     for a in reversed(range(len(axes))):
         if not axes[a].trivial:

@@ -1,8 +1,8 @@
 """WGSL of the convolution kernels that keep a place per thread: windows, lines of taps, and strips.
 
 `window_text` and `lines_text` are the operands of a tiled product (shaders/conv/window.wgsl) whose columns are output
-positions; `strip_text` is the body of shaders/conv/strip.wgsl. What depends on a tap only is a constant of the text, and
-what depends on a column only is computed once a thread: a step costs little more than its loads.
+positions; `strip_text` is the body of shaders/conv/strip.wgsl. What depends on a tap only is a constant of the text,
+and what depends on a column only is computed once a thread: a step costs little more than its loads.
 """
 
 from __future__ import annotations
@@ -22,14 +22,9 @@ def _u32(value: int) -> str:
     return f"{value & 0xFFFFFFFF}u"
 
 
-SELECT = True
-
-
 def _if(name: str, test: str, load: str, at: str, zero: str = "0.0") -> list[str]:
     """Statements that load where the test holds. No branch: loads are issued together, those outside from element 0."""
-    if SELECT:
-        return [f"{name} = select({zero}, {load}(select(0u, {at}, {test})), {test});"]
-    return [f"{name} = {zero};", f"if ({test}) {{ {name} = {load}({at}); }}"]
+    return [f"{name} = select({zero}, {load}(select(0u, {at}, {test})), {test});"]
 
 
 def pick(values: Sequence[int], index: str) -> str:
@@ -59,8 +54,8 @@ def _function(prelude: Prelude, head: str, lines: Sequence[str]) -> None:
 
 
 def products_text(prelude: Prelude, tile: Tile, pad: int) -> None:
-    """`multiply(buffer, local)` over a_tile (of vec4 where pad is 0, else of words) and b_tile (of words), whose lines of
-    one k lie `pad` words apart from each other. Every step of k is written out; see matmul_text.multiply_text."""
+    """`multiply(buffer, local)` over a_tile (of vec4 where pad is 0, else of words) and b_tile (of words), with `pad`
+    words between the lines of one k. Every step of k is written out; see matmul_text.multiply_text."""
     high, wide = tile.thread_rows // 4, tile.thread_columns // 4
     across, down = tile.columns // tile.thread_columns, tile.rows // tile.thread_rows
     for r, j in product(range(tile.thread_rows), range(wide)):
@@ -88,7 +83,7 @@ def products_text(prelude: Prelude, tile: Tile, pad: int) -> None:
 
 
 def weight_text(prelude: Prelude, axes: Sequence[Axis], run: bool) -> None:
-    """`weight_at(k)`: the place of k in a row of the weights. run: (channel, taps) is one axis, of stride params.a_k."""
+    """`weight_at(k)`: the place of k in a row of the weights. run: (channel, taps) is one axis of stride params.a_k."""
     if run:
         _function(prelude, "weight_at(k: u32) -> u32", ["return k * params.a_k;"])
         return
@@ -102,9 +97,7 @@ def weight_text(prelude: Prelude, axes: Sequence[Axis], run: bool) -> None:
     _function(prelude, "weight_at(k: u32) -> u32", [*lines, f"return {' + '.join(places)};"])
 
 
-def weights_text(
-    prelude: Prelude, tile: Tile, side: Side, edges: bool, edge_k: bool, buffers: int
-) -> None:
+def weights_text(prelude: Prelude, tile: Tile, side: Side, edges: bool, edge_k: bool, buffers: int) -> None:
     """a_begin, a_fetch, a_stash of weights whose rows are neighbours: [channel, taps, rows]."""
     depth, threads, outer = tile.depth, tile.threads, tile.rows
     across = outer // 4
@@ -197,7 +190,7 @@ def window_text(
     for j in range(groups):
         part = f" + local / {tile.columns}u" if parts > 1 else ""
         fetch.append(f"let g{j} = k0 / {taps}u + {j * parts}u{part};")
-        channel, moved, tests_of = f"g{j}", [], {a: "" for a in tested}
+        channel, moved = f"g{j}", []
         if before > 1:
             fetch += [f"let c{j} = g{j} / {before}u;", f"var left{j} = g{j} - c{j} * {before}u;"]
             channel = f"c{j}"
@@ -244,12 +237,16 @@ def window_text(
 # -------------------------------------------------------------------------------------------------------- lines
 
 
-def lines_text(
-    prelude: Prelude, tile: Tile, axes: Sequence[Axis], edges: bool, edge_k: bool, buffers: int
-) -> None:
+def _line(depth: int, length: int) -> str:
+    """A thread's first word of a tile whose lines, of one k, have so many words."""
+    return f"buffer * {depth * length}u + local % {depth}u * {length}u + local / {depth}u"
+
+
+def lines_text(prelude: Prelude, tile: Tile, axes: Sequence[Axis], edges: bool, edge_k: bool, buffers: int) -> None:
     """Both operands of a product whose k runs along memory and whose columns see few places (weight gradients).
 
-    A thread owns one k of a slice: it is split into channel and taps once, and one bit a place says whether it lies in x.
+    A thread owns one k of a slice: it is split into channel and taps once, and one bit for each output of an axis says
+    whether it sees an element of x.
     """
     depth, threads = tile.depth, tile.threads
     used = [a for a, axis in enumerate(axes) if not axis.trivial]
@@ -267,25 +264,25 @@ def lines_text(
         prelude.text(f"var<private> a_r{i}: f32;")
         row = f"o0 + local / {depth}u + {i * span}u"
         begin.append(f"a_p{i} = base + {f'min({row}, params.m - 1u)' if edges else f'({row})'} * params.a_o;")
-        stash.append(f"a_tile[buffer * {depth * a_line}u + local % {depth}u * {a_line}u + local / {depth}u + {i * span}u] = a_r{i};")
+        stash.append(f"a_tile[{_line(depth, a_line)} + {i * span}u] = a_r{i};")
     _function(prelude, "a_begin(base: u32, o0: u32, k0: u32, local: u32)", begin)
     _function(prelude, "a_stash(buffer: u32, local: u32)", stash)
 
-    places = list(product(*(range(axes[a].out) for a in used)))
+    bits = {a: sum(axes[c].out for c in checked if c < a) for a in checked}
     begin, stash = [], []
     for i in range(own):
         prelude.text(f"var<private> b_p{i}: u32;")
         prelude.text(f"var<private> b_r{i}: f32;")
         column = f"o0 + local / {depth}u + {i * span}u"
         begin.append(f"var left{i} = {f'min({column}, params.n - 1u)' if edges else column};")
-        if checked:
-            prelude.text(f"var<private> b_m{i}: u32;")
-            begin.append(f"b_m{i} = 1u << (left{i} % {len(places)}u);")
         begin += split_text(f"left{i}", f"o{i}_", axes, constant=True)
         place = ["base", f"left{i} * params.x_image"]
         place += [f"(o{i}_{a} * params.step{a} + params.first{a}) * params.x{a}" for a in used]
         begin.append(f"b_p{i} = {' + '.join(place)};")
-        stash.append(f"b_tile[buffer * {depth * b_line}u + local % {depth}u * {b_line}u + local / {depth}u + {i * span}u] = b_r{i};")
+        if checked:
+            prelude.text(f"var<private> b_m{i}: u32;")
+            begin.append(f"b_m{i} = {' | '.join(f'(1u << (o{i}_{a} + {bits[a]}u))' for a in checked)};")
+        stash.append(f"b_tile[{_line(depth, b_line)} + {i * span}u] = b_r{i};")
     _function(prelude, "b_begin(base: u32, o0: u32, k0: u32, local: u32)", begin)
     _function(prelude, "b_stash(buffer: u32, local: u32)", stash)
 
@@ -295,20 +292,22 @@ def lines_text(
         if axes[a].taps == 1:
             fetch.append(f"let t{a} = 0u;")
         else:
-            fetch += [f"let n{a} = left / {axes[a].taps}u;", f"let t{a} = left - n{a} * {axes[a].taps}u;", f"left = n{a};"]
+            fetch += [
+                f"let n{a} = left / {axes[a].taps}u;",
+                f"let t{a} = left - n{a} * {axes[a].taps}u;",
+                f"left = n{a};",
+            ]
         fetch.append(f"let d{a} = i32(t{a}) * {axes[a].tap_step};")
         a_at.append(f"t{a} * params.w{a}")
         b_at.append(f"bitcast<u32>(d{a}) * params.x{a}")
     fetch += [f"let a_at = {' + '.join(a_at)};", f"let b_at = {' + '.join(b_at)};"]
-    for a in checked:
-        for o in range(axes[a].out):
-            fetch.append(f"let in{a}_{o} = u32(d{a} + {o * axes[a].step + axes[a].first}) < params.size{a};")
     if checked:
-        bits = [
-            f"select(0u, {1 << p}u, {' && '.join(f'in{a}_{o}' for a, o in zip(used, place, strict=True) if a in checked)})"
-            for p, place in enumerate(places)
-        ]  # fmt: skip
-        fetch.append(f"let seen = {' | '.join(bits)};")
+        seen = []
+        for a in checked:
+            for o in range(axes[a].out):
+                test = f"u32(d{a} + {o * axes[a].step + axes[a].first}) < params.size{a}"
+                seen.append(f"select(0u, {1 << (bits[a] + o)}u, {test})")
+        fetch.append(f"let seen = {' | '.join(seen)};")
     if edge_k:
         fetch.append("let live = k < params.k;")
     for i in range(rows):
@@ -316,7 +315,7 @@ def lines_text(
         fetch += _if(f"a_r{i}", "live", "load_a", place) if edge_k else [f"a_r{i} = load_a({place});"]
     for i in range(own):
         place = f"b_p{i} + b_at"
-        tests = (["live"] if edge_k else []) + ([f"(seen & b_m{i}) != 0u"] if checked else [])
+        tests = (["live"] if edge_k else []) + ([f"(seen & b_m{i}) == b_m{i}"] if checked else [])
         if tests:
             fetch.append(f"let ok{i} = {' && '.join(tests)};")
             fetch += _if(f"b_r{i}", f"ok{i}", "load_b", place)
@@ -332,7 +331,7 @@ def lines_text(
 def strip_text(
     prelude: Prelude, axes: Sequence[Axis], rows: int, high: int, wide: bool, chunked: bool, bias: bool, skips: bool
 ) -> None:
-    """begin(i), add(c) and put() of strip.wgsl: a thread computes `high` rows of four neighbours, for every row of weights.
+    """begin(i), add(c), put() of strip.wgsl: a thread computes `high` rows of four neighbours for each row of weights.
 
     wide     rows of x are whole chunks: reads are chunks, which lie inside or outside as one
     chunked  four neighbours are a chunk of the result
@@ -344,11 +343,12 @@ def strip_text(
     ends_down = down.out % high != 0 or not down.inside
     ends_along = along.out % 4 != 0 or not along.inside
     taps = list(product(range(down.taps), range(along.taps)))
-    places = sorted({4 * 0 + e * along.step + t * along.tap_step for e in range(4) for t in range(along.taps)})
+    places = sorted({e * along.step + t * along.tap_step for e in range(4) for t in range(along.taps)})
     strips, blocks = -(-along.out // 4), -(-down.out // high)
     size = {a: f"params.size{a}" if a in space else "1u" for a in (1, 2)}
     x = {a: "0u" if a not in space else "1u" if axes[a].x == 1 else f"params.x{a}" for a in (1, 2)}
     w = {a: f"params.w{a}" if a in space else "0u" for a in (1, 2)}
+    y = {a: "0u" if a not in space else "1u" if axes[a].y == 1 else f"params.y{a}" for a in (1, 2)}
 
     for name in ("x_p", "w_p", "y_p", "o1", "o2", "channel"):
         prelude.text(f"var<private> {name}: u32;")
@@ -362,7 +362,7 @@ def strip_text(
         f"channel = own * {rows}u;",
         "x_p = params.x_at + image * params.x_image + own * params.x_group;",
         "w_p = params.w_at + own * params.w_group;",
-        f"y_p = image * params.y_image + own * params.y_group + o1 * {'params.y1' if 1 in space else '0u'} + o2;",
+        f"y_p = params.y_at + image * params.y_image + own * params.y_group + o1 * {y[1]} + o2 * {y[2]};",
         f"s1 = i32(o1) * {down.step} + {first[1]};", f"s2 = i32(o2) * {along.step};",
     ])  # fmt: skip
 
@@ -444,13 +444,14 @@ def strip_text(
         lines.append("if (wild) { " + " ".join(again) + " }")
     for m, r in product(range(rows), range(high)):
         put = [f"let b = {f'load_bias(channel + {m}u)' if bias else '0.0'};"]
-        put.append(f"let at = y_p + {m}u * params.y_row + {r}u * {'params.y1' if 1 in space else '0u'};")
+        put.append(f"let at = y_p + {m}u * params.y_row + {r}u * {y[1]};")
         if chunked:
             four = ", ".join(f"v{m}_{r}.{LANES[e]} + b" for e in range(4))
             put.append(f"store4_out(at / 4u, array<f32, 4>({four}));")
         else:
             put += [
-                f"if (o2 + {e}u < {along.out}u) {{ store_out(at + {e}u, v{m}_{r}.{LANES[e]} + b); }}" for e in range(4)
+                f"if (o2 + {e}u < {along.out}u) {{ store_out(at + {e}u * {y[2]}, v{m}_{r}.{LANES[e]} + b); }}"
+                for e in range(4)
             ]
         body = " ".join(put)
         test = f"if (o1 + {r}u < {down.out}u) " if r and down.out % high else ""

@@ -33,10 +33,10 @@ def conv(x: tuple[int, ...], w: tuple[int, ...], stride: int = 1, padding: int =
 
 
 def test_the_kernel_follows_the_shape() -> None:
-    assert choose(conv((32, 64, 56, 56), (64, 64, 3, 3), padding=1)[1], LARGE) == ("tile_64x128_deep", 1)
-    assert choose(conv((32, 64, 56, 56), (64, 64, 3, 3), padding=1)[1], DEFAULT) == ("tile_64x128", 1)
+    assert choose(conv((32, 64, 56, 56), (64, 64, 3, 3), padding=1)[1], LARGE) == ("window_64x128", 1)
+    assert choose(conv((32, 64, 56, 56), (64, 64, 3, 3), padding=1)[1], DEFAULT) == ("window_64x128", 1)
     assert choose(conv((1, 64, 14, 14), (64, 64, 3, 3), padding=1)[1], LARGE) == ("tile_32x32", 4)
-    assert choose(conv((8, 32, 56, 56), (32, 1, 3, 3), padding=1, groups=32)[1], LARGE) == ("direct", 1)
+    assert choose(conv((8, 32, 56, 56), (32, 1, 3, 3), padding=1, groups=32)[1], LARGE) == ("strip", 1)
     x, w = Layout.dense((8, 32, 56, 56)), (32, 1, 3, 3)
     options = ConvOptions((1, 1), (1, 1), groups=32)
     assert choose(conv_weight_correlation(x, w, x, options)[1], LARGE) == ("dots", 3)

@@ -19,8 +19,10 @@ from tests.backends.wgpu.oracle import REF, REF_DEVICE, B, up
 
 pytestmark = pytest.mark.gpu
 STEP = {dt.F32: 2e-6, dt.F16: 2**-10, dt.BF16: 2**-7}
-SHORT = {("direct", 3), ("dots", 1), ("tile_32x32", 2)}
-FORCED = ("direct", "dots", "tile_32x32", "tile_64x64")
+SHORT = {("direct", 3), ("dots", 1), ("tile_32x32", 2), ("strip", 2), ("lines_8x64", 2)}
+FORCED = (
+    "direct", "dots", "tile_32x32", "tile_64x64", "window_64x64", "window_64x128", "lines_8x64", "lines_64x64", "strip",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +78,13 @@ CASES = [  # groups, stride, padding, dilation, kernel, size
     (1, 1, 0, 1, 3, 7), (2, 2, 1, 1, 3, 8), (4, 1, 2, 2, 2, 6), (1, 3, 0, 1, 2, 9), (2, 2, 2, 2, 3, 7),
     (1, 4, 0, 1, 4, 11),    (2, 1, 3, 1, 2, 5), (1, 2, 0, 1, 1, 8), (1, 1, 0, 1, 1, 8), (8, 1, 1, 1, 3, 8),
 ]  # fmt: skip
+
+
+def splits_of(kernel: str) -> int:
+    """Two, but for kernels that never split."""
+    return 1 if kernel in ("direct", "strip") else 2
+
+
 # A software adapter compiles slowly: of the kernels by name, one rank each is a short test.
 BY_NAME = [
     pytest.param(kernel, rank, marks=() if kernel is None or (kernel, rank) in SHORT else pytest.mark.long)
@@ -91,7 +100,7 @@ def test_convolutions_and_their_gradients_agree_with_pytorch(
     """Every kernel by name, and the chosen one."""
     torch = pytest.importorskip("torch")
     if kernel is not None:
-        monkeypatch.setattr(kernels, "choose", lambda what, device: (kernel, 2 if kernel != "direct" else 1))
+        monkeypatch.setattr(kernels, "choose", lambda what, device: (kernel, splits_of(kernel)))
     device.plans.clear()
     for groups, stride, padding, dilation, taps, size in CASES:
         space = [size, size - 1, size + 1][:rank]
@@ -194,6 +203,57 @@ def test_halves_are_summed_in_f32_and_rounded_once(kind: Any, device: WgpuDevice
     assert (down(B.conv2d(*ones, None, ConvOptions((1, 1), (0, 0)))) == 4096).all()
 
 
+@pytest.mark.parametrize("kernel", ["strip", "window_64x64", "lines_8x64"])
+@pytest.mark.parametrize("kind", [dt.F16, dt.BF16])
+def test_halves_by_kernel(kernel: str, kind: Any, device: WgpuDevice, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even and odd widths, whole chunks and not, phases."""
+    monkeypatch.setattr(kernels, "choose", lambda what, device: (kernel, splits_of(kernel)))
+    device.plans.clear()
+    for shape, weight, stride in (((2, 8, 6, 8), (8, 1, 3, 3), 1), ((2, 8, 6, 7), (8, 4, 3, 3), 1),
+                                  ((1, 8, 8, 8), (8, 2, 4, 4), 2)):  # fmt: skip
+        options = ConvOptions((stride,) * 2, (1, 1), groups=shape[1] // weight[1])
+        found = []
+        for b, dev in ((B, device), (REF, REF_DEVICE)):
+            x, w = up(numbers(*shape), kind, dev), up(numbers(*weight, seed=1), kind, dev)
+            bias = up(numbers(weight[0], seed=2), kind, dev)
+            out = b.conv2d(x, w, bias, options)
+            grad = up(numbers(*out.shape, seed=3), kind, dev)
+            tensors = (out, b.conv2d_x_backward(x, w, grad, options), b.conv2d_weight_backward(x, w, grad, options))
+            found.append([down(t, b) for t in tensors])
+        for got, want in zip(*found, strict=True):
+            close(got, want, kind, 100)
+    device.plans.clear()
+
+
+@pytest.mark.parametrize("kernel", ["strip", "window_64x64"])
+def test_an_infinite_weight_meets_no_place_outside_x(
+    kernel: str, device: WgpuDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Gradients of x and transposed convolutions have no padding; a convolution multiplies its zeros."""
+    monkeypatch.setattr(kernels, "choose", lambda what, device: (kernel, 1))
+    device.plans.clear()
+    for groups, stride, taps, width in ((4, 1, 3, 8), (4, 1, 3, 7), (1, 1, 3, 8), (4, 2, 4, 8), (2, 2, 3, 6)):
+        options = ConvOptions((stride, stride), (1, 1), groups=groups)
+        w = numbers(4, 4 // groups, taps, taps, seed=1)
+        w[1, 0, 0, 1], w[2, 0, taps - 1, taps - 1] = np.inf, -np.inf
+        x = numbers(2, 4, 6, width)
+        found = []
+        for b, dev in ((B, device), (REF, REF_DEVICE)):
+            tx, tw = up(x, dt.F32, dev), up(w, dt.F32, dev)
+            out = b.conv2d(tx, tw, None, options)
+            grad = up(np.ones(out.shape), dt.F32, dev)
+            found.append([down(out, b), down(b.conv2d_x_backward(tx, tw, grad, options), b)])
+        for got, want in zip(*found, strict=True):
+            np.testing.assert_array_equal(np.isnan(got), np.isnan(want))
+            np.testing.assert_array_equal(np.isinf(got), np.isinf(want))
+            finite = np.isfinite(want)
+            assert finite.any() and not finite.all()
+            np.testing.assert_allclose(got[finite], want[finite], rtol=1e-5, atol=1e-5)
+        if groups == 1:
+            assert np.isinf(found[1][1]).any() and not np.isinf(found[1][1]).all()
+    device.plans.clear()
+
+
 def test_views_are_read_as_they_lie(device: WgpuDevice) -> None:
     """Channels last, a flipped and sliced weight, a transposed gradient."""
     x, w = numbers(2, 9, 8, 16), numbers(3, 3, 16, 24, seed=1)
@@ -233,8 +293,8 @@ def test_larger_products_split_sums_and_every_tile(device: WgpuDevice) -> None:
     tx, tw = up(x, dt.F32, device), up(w, dt.F32, device)
     options = ConvOptions((1, 1), (1, 1))
     out, what = kernels.conv_correlation(tx.layout, tw.layout, options, "conv2d")
-    for kernel in kernels.TILES:
-        if kernels.TILES[kernel].workgroup_bytes > device.capability.max_workgroup_bytes:
+    for kernel in (*kernels.TILES, "window_64x128"):
+        if kernel in kernels.TILES and kernels.TILES[kernel].workgroup_bytes > device.capability.max_workgroup_bytes:
             continue
         for splits in (1, 3):
             got = run1(
