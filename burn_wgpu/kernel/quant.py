@@ -73,7 +73,7 @@ class Form:
         return -(-self.payload_bytes // 4)
 
     def stored_grid(self, grid: Layout) -> Layout:
-        """A layout over the grid in the order in which the scales are stored: the packed axis and the last exchanged."""
+        """A layout over the grid in the order in which scales are stored: the packed axis and the last exchanged."""
         store = self.scheme.store
         if self.scheme.block is None or not store.is_packed or store.dim == 0:
             return grid
@@ -347,13 +347,13 @@ def _blocks(numbers: Numbers, form: Form, places: Layout) -> None:
     lines = ["    var left = e;", "    var place = 0u;"]
     for i in range(len(axes) - 1, -1, -1):
         size, extent, stride = axes[i]
-        along = "left"
+        at = "left"
         if i:
-            whole, along = numbers.add(f"block_d{i}", size), f"c{i}"
+            whole, at = numbers.add(f"block_d{i}", size), f"c{i}"
             lines += [f"    let n{i} = left / {whole};", f"    let c{i} = left - n{i} * {whole};", f"    left = n{i};"]
         if extent > 1:
-            along = f"({along} / {numbers.add(f'block_e{i}', extent)})"
-        lines.append(f"    place += {along} * {numbers.add(f'block_s{i}', stride)};")
+            at = f"({at} / {numbers.add(f'block_e{i}', extent)})"
+        lines.append(f"    place += {at} * {numbers.add(f'block_s{i}', stride)};")
     text("fn block_of(e: u32) -> u32 {\n" + "\n".join(lines) + "\n    return place;\n}")
 
 
@@ -367,14 +367,9 @@ def _field_bits(scheme: QuantScheme) -> int:
 
 
 def _encoder(value: QuantValue) -> str:
-    low, high = value.range
-    if value.is_float:
-        return (
-            f"code_{value.value.lower()}(q, {high!r})"
-            if isinstance(high, float)
-            else f"code_{value.value.lower()}(q, {high}.0)"
-        )
-    return f"code_int(q, {low}.0, {high}.0)"
+    """WGSL of the code of a quotient q."""
+    low, high = (float(end) for end in value.range)
+    return f"code_{value.value.lower()}(q, {high})" if value.is_float else f"code_int(q, {low}, {high})"
 
 
 def variants(device: Capability) -> Iterator[Plan]:
@@ -403,7 +398,7 @@ def variants(device: Capability) -> Iterator[Plan]:
         yield move_plan(
             "q_permute", source, Layout.dense(sizes).permute(axes), moved, scheme.permute_dims(axes), device
         )
-    for dtype in (dt.F16, dt.BF16, dt.F64):
-        yield quantize_plan(x, dtype, QuantScheme(), dtype, None, device)
-        yield dequantize_plan(shape, QuantScheme(), dtype, device)
+    for kind in (dt.F16, dt.BF16, dt.F64):
+        yield quantize_plan(x, kind, QuantScheme(), kind, None, device)
+        yield dequantize_plan(shape, QuantScheme(), kind, device)
     yield quantize_plan(view, dt.F32, QuantScheme.nvfp4(), dt.F32, dt.F32, device)

@@ -51,7 +51,7 @@ class TensorData:
     def from_bytes(data: bytes | bytearray | memoryview, shape: Sequence[int], kind: object) -> TensorData:
         """Little-endian, row-major bytes; raises ShapeError when the length is not what shape and dtype imply.
 
-        Of a quantized dtype the bytes are a payload: codes, then scales (see `std.quant`). The values are not looked at.
+        Of a quantized dtype the bytes are a payload: codes, then scales (see `std.quant`). Values are not looked at.
         Raises ShapeError too for a scheme that does not fit the shape.
         """
         kind = dtype(kind)

@@ -113,7 +113,9 @@ class ScaleDtype(Enum):
         """
         from burn_wgpu.std.quantized import decode_scales, encode_scales
 
-        return float(decode_scales(encode_scales(np.array([scale], np.float32), self), self)[0])
+        with np.errstate(over="ignore"):  # beyond float32 is infinity, which the dtype's largest number stands for
+            single = np.array([scale], np.float64).astype(np.float32)
+        return float(decode_scales(encode_scales(single, self), self)[0])
 
 
 class QuantPropagation(Enum):

@@ -36,7 +36,8 @@ def load_tensors(
     """name → tensor of a .bpk or .safetensors file, in the order of the file.
 
     only      names to load; all of them unless given
-    dtype     float tensors are cast to it on the device; others keep the file's dtype, bools get the device's
+    dtype     float tensors are cast to it on the device; others keep the file's dtype, bools get the device's;
+              quantized tensors stay quantized
     progress  is told the bytes of each tensor when they are on their way
     device    a Device, or its text ("wgpu:0", "cpu")
 
@@ -141,7 +142,8 @@ def _float(dtype: DTypeLike | None) -> DType | None:
 
 
 def _kind(dtype: DType) -> str:
-    return "float" if dtype.is_float else "int" if dtype.is_int else "bool" if dtype.is_bool else dtype.kind
+    """A quantized tensor fills a float parameter, which is quantized from then on."""
+    return "int" if dtype.is_int else "bool" if dtype.is_bool else "float"
 
 
 def _param_kind(param: object) -> str:
@@ -158,9 +160,7 @@ def _unsupported(tensors: Iterable[Stored], device: Device, target: DType | None
     problems = []
     for dtype, users in names.items():
         text = f"{users[0]} and {len(users) - 1} more" if len(users) > 1 else users[0]
-        if dtype.kind == "qfloat":
-            problems.append(f"{text}: {dtype} is quantized; dequantize it before it is stored")
-        elif DTypeUsage.STORAGE not in device.dtype_usage(dtype):
+        if DTypeUsage.STORAGE not in device.dtype_usage(dtype):
             problems.append(f"{text}: {device} cannot store {dtype}")
     if target is not None and DTypeUsage.STORAGE not in device.dtype_usage(target):
         problems.append(f"{device} cannot store {target}, the dtype asked for")
@@ -169,6 +169,12 @@ def _unsupported(tensors: Iterable[Stored], device: Device, target: DType | None
 
 def _tensor(file: WeightFile, name: str, device: Device, target: DType | None, progress: Progress | None) -> Tensor:
     stored = file.tensors[name]
+    if stored.dtype.kind == "qfloat":
+        quantized = TensorData.from_bytes(file.view(name), stored.shape, stored.dtype)
+        tensor = from_host("load", quantized, device, "float", stored.dtype)
+        if progress is not None:
+            progress(stored.size_bytes)
+        return tensor
     data = TensorData(file.array(name), stored.dtype)
     if stored.dtype.is_bool:
         tensor = from_host("load", data, device, "bool", device.settings.bool_dtype)

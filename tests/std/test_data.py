@@ -150,9 +150,7 @@ def test_data_is_taken_apart_and_put_together() -> None:
     wide = TensorData.from_bytes(memoryview(np.arange(6, dtype=np.int32)), (6,), dt.I32)  # its len() counts elements
     assert wide.to_vec() == list(range(6))
     assert TensorData.full_dtype((2,), 3, "u8").to_vec() == [3, 3]
-    assert TensorData.zeros_dtype(
-        (1,), "bf16"
-    ).to_vec() == [0]
+    assert TensorData.zeros_dtype((1,), "bf16").to_vec() == [0]
 
 
 @pytest.mark.parametrize(("length", "shape"), [(11, (2, 3)), (0, (1,)), (12, (2, 3, 2))])

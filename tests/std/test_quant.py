@@ -341,3 +341,60 @@ def test_quantizing_zeros_and_the_error_bound(value: QuantValue) -> None:
         grid = table[np.isfinite(table)] * parts.scales[0]
         nearest = np.abs(held[:, None] - grid[None, :]).min(axis=1)
         np.testing.assert_allclose(np.abs(parts.dequantize() - held), nearest, atol=1e-6)
+
+
+def test_what_a_scheme_says_of_itself() -> None:
+    plain, nvfp4 = QuantScheme(), QuantScheme.nvfp4()
+    assert (plain.tensor_scale, plain.block_scale, plain.block_size, plain.num_levels) == (None, None, None, 1)
+    assert (plain.scale_dtype, plain.global_scale_dtype, plain.packing_dim) == (ScaleDtype.F32, None, 0)
+    assert (plain.size_bits_value, plain.size_bits_stored, plain.num_quants, plain.native_packing) == (8, 32, 4, 1)
+    assert plain.params_shape((3, 5)) == (1,)
+    assert (nvfp4.tensor_scale, nvfp4.block_size, nvfp4.num_levels) == (ScaleDtype.F32, (16,), 2)
+    assert nvfp4.block_scale == BlockScale((16,), ScaleDtype.UE4M3)
+    assert (nvfp4.scale_dtype, nvfp4.global_scale_dtype) == (ScaleDtype.UE4M3, ScaleDtype.F32)
+    assert (nvfp4.size_bits_value, nvfp4.size_bits_stored, nvfp4.num_quants, nvfp4.native_packing) == (4, 8, 2, 2)
+    assert nvfp4.params_shape((3, 40)) == (3, 3)
+    native = QuantScheme(QuantValue.Q2S, QuantStore.native())
+    assert (native.packing_dim, native.size_bits_stored, native.num_quants) == (None, 8, 1)
+    assert [v.native_packing for v in QuantValue] == [2 if v is QuantValue.E2M1 else 1 for v in QuantValue]
+
+
+def test_which_schemes_make_tensors() -> None:
+    mxfp4 = QuantScheme(QuantValue.E2M1).per_block((32,), ScaleDtype.UE8M0)
+    assert QuantScheme().quantizable and QuantScheme.nvfp4().quantizable and mxfp4.quantizable
+    assert not QuantScheme(mode=QuantMode.LOOKUP).quantizable
+    for dtype in ScaleDtype:
+        two = QuantScheme().per_block((4,), dtype).per_tensor(ScaleDtype.F32)
+        assert two.quantizable is (dtype in (ScaleDtype.F16, ScaleDtype.UE4M3))
+        assert two.quantizable is (quantizable(two, (2, 4)) is None)
+        assert not QuantScheme().per_block((4,), ScaleDtype.F16).per_tensor(ScaleDtype.F16).quantizable
+
+
+def test_axes_move_with_block_and_packed_dimension() -> None:
+    scheme = QuantScheme(store=QuantStore.packed_u32(2)).per_block((2, 3, 4), ScaleDtype.F16)
+    turned = scheme.permute_dims((1, 2, 0))
+    assert turned.block_size == (3, 4, 2) and turned.packing_dim == 0
+    assert turned.permute_dims((2, 0, 1)) == scheme
+    assert scheme.permute_dims((2, 1, 0)) == scheme.swap_dims(0, 2, 3)
+    only = scheme.swap_block_dims(0, 2, 3)
+    assert only.block_size == (4, 3, 2) and only.packing_dim == 2
+    assert scheme.permute_block_dims((0, 2, 1)).block_size == (2, 4, 3)
+    row = QuantScheme().per_block((8,), ScaleDtype.F32)
+    assert (
+        row.permute_block_dims((1, 0)).block_size == (8, 1)
+        and QuantScheme().permute_block_dims((1, 0)) == QuantScheme()
+    )
+    with pytest.raises(ShapeError, match="more extents"):
+        scheme.permute_block_dims((1, 0))
+    assert scheme.reshape_packing_dim(2).packing_dim == 0 and scheme.reshape_packing_dim(3) is scheme
+
+
+@pytest.mark.parametrize("dtype", ScaleDtype)
+def test_one_scale_is_rounded_up(dtype: ScaleDtype) -> None:
+    for scale in (1.0, 0.3, 3.0, 447.5, 1e-3):
+        up = dtype.round_up(scale)
+        assert up >= np.float32(scale) and dtype.round_up(up) == up
+        below = np.nextafter(np.float32(up), np.float32(0))
+        assert dtype.round_up(float(below)) == (up if dtype is not ScaleDtype.F32 else below)
+    assert dtype.round_up(1e39) == (float("inf") if dtype is ScaleDtype.F32 else dtype.max)
+    assert np.isnan(dtype.round_up(float("nan")))
