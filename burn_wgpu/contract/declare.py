@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
+from burn_wgpu.std.dtype import BF16, F16, F32, DType
 from burn_wgpu.std.errors import NotImplementedByBackend
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -27,6 +28,7 @@ class Elementwise:
     result    "same": the first operand's dtype; "bool": the caller gives `out_dtype`, a bool storage, as last argument
     wgsl      the function in shaders/elementwise/; several contract functions may share one
     mask      position of the operand that is bool whatever the others are (mask_where, mask_fill)
+    wide      the scalars are constants of the formula, not operands: of halves they keep f32's digits
     """
 
     name: str
@@ -36,6 +38,11 @@ class Elementwise:
     result: Literal["same", "bool"]
     wgsl: str
     mask: int | None = None
+    wide: bool = False
+
+    def scalar_dtype(self, dtype: DType) -> DType:
+        """What the scalars are converted to beside operands of this dtype."""
+        return F32 if self.wide and (dtype is F16 or dtype is BF16) else dtype
 
 
 def elementwise(
@@ -45,13 +52,14 @@ def elementwise(
     result: Literal["same", "bool"] = "same",
     wgsl: str | None = None,
     mask: int | None = None,
+    wide: bool = False,
 ) -> Callable[[F], F]:
     """Declares an elementwise contract function; backends find it through `elementwise_functions`."""
 
     def declare(function: F) -> F:
         name = function.__name__
         method = _missing(function)
-        method.elementwise = Elementwise(name, formula, tensors, scalars, result, wgsl or name, mask)
+        method.elementwise = Elementwise(name, formula, tensors, scalars, result, wgsl or name, mask, wide)
         return method  # type: ignore[no-any-return]
 
     return declare

@@ -38,8 +38,7 @@ def tanh(tensor: Tensor) -> Tensor:
 
 def tanhshrink(tensor: Tensor) -> Tensor:
     """x − tanh x."""
-    check.kind("tanhshrink", tensor, "the tensor", "float")
-    return in_f32(lambda x: x - x.tanh(), tensor)
+    return _native(tensor, "tanhshrink")
 
 
 def leaky_relu(tensor: Tensor, negative_slope: float = 0.01) -> Tensor:
@@ -72,8 +71,7 @@ def gelu_approximate(tensor: Tensor) -> Tensor:
     """x/2 · (1 + tanh(√(2/π) · (x + 0.044715 x³))), as x · sigmoid(2√(2/π) · (x + 0.044715 x³)): 1 + tanh would lose
     the digits of large negative x.
     """
-    check.kind("gelu_approximate", tensor, "the tensor", "float")
-    return in_f32(lambda x: x * sigmoid((x * x * 0.07135481627260025 + 1.5957691216057308) * x), tensor)
+    return _native(tensor, "gelu_approximate")
 
 
 def softmax(tensor: Tensor, dim: int) -> Tensor:
@@ -116,17 +114,9 @@ def softplus_with_threshold(tensor: Tensor, beta: float = 1.0, threshold: float 
     beta, threshold = check.number("softplus", beta, "beta"), check.number("softplus", threshold, "threshold")
     if beta == 0:
         raise ArgumentError("softplus: beta is 0; it must not be 0")
-    return in_f32(lambda x: _softplus(x, beta, threshold), tensor)
-
-
-def _softplus(tensor: Tensor, beta: float, threshold: float) -> Tensor:
     # Beyond 88 f64 has no digit left between x and log(1 + eˣ), and a device may compute it through f32.
     finite = 11.0 if tensor.dtype is FLEX32 else 88.0
-    limit = min(threshold, finite)
-    scaled = tensor * beta
-    # Saturated inputs are capped before exp, or their gradient would be 0 · inf.
-    smooth = scaled.clamp_max(limit).exp().log1p() / beta
-    return smooth.mask_where(scaled.greater(limit), tensor)
+    return _native(tensor, "softplus", beta, min(threshold, finite))
 
 
 def sigmoid(tensor: Tensor) -> Tensor:
@@ -146,25 +136,23 @@ def hard_sigmoid(tensor: Tensor, alpha: float = 0.2, beta: float = 0.5) -> Tenso
 
 def silu(tensor: Tensor) -> Tensor:
     """x · sigmoid(x)."""
-    return tensor * sigmoid(tensor)
+    return _native(tensor, "silu")
 
 
 def hard_swish(tensor: Tensor) -> Tensor:
     """x · clamp(x/6 + 1/2, 0, 1)."""
-    check.kind("hard_swish", tensor, "the tensor", "float")
-    return in_f32(lambda x: x * hard_sigmoid(x, 1 / 6, 0.5), tensor)
+    return _native(tensor, "hard_swish")
 
 
 def mish(tensor: Tensor) -> Tensor:
     """x · tanh(softplus(x))."""
-    check.kind("mish", tensor, "the tensor", "float")
-    return in_f32(lambda x: x * softplus(x).tanh(), tensor)
+    return _native(tensor, "mish")
 
 
 def elu(tensor: Tensor, alpha: float = 1.0) -> Tensor:
     """x, or alpha · (eˣ − 1) for x ≤ 0."""
     check.kind("elu", tensor, "the tensor", "float")
-    return in_f32(lambda x: _elu(x, alpha), tensor)
+    return _native(tensor, "elu", check.number("elu", alpha, "alpha"), 1.0, 1.0)
 
 
 def celu(tensor: Tensor, alpha: float = 1.0) -> Tensor:
@@ -173,13 +161,13 @@ def celu(tensor: Tensor, alpha: float = 1.0) -> Tensor:
     alpha = check.number("celu", alpha, "alpha")
     if alpha == 0:
         raise ArgumentError("celu: alpha is 0; it must not be 0")
-    return in_f32(lambda x: (_expm1(x.clamp_max(0.0) / alpha) * alpha).mask_where(x.greater(0.0), x), tensor)
+    return _native(tensor, "elu", alpha, 1.0, alpha)
 
 
 def selu(tensor: Tensor) -> Tensor:
     """γ · elu(x, α) with the constants of self-normalising networks (Klambauer et al. 2017)."""
     check.kind("selu", tensor, "the tensor", "float")
-    return in_f32(lambda x: _elu(x, 1.6732632423543772) * 1.0507009873554805, tensor)
+    return _native(tensor, "elu", 1.6732632423543772, 1.0507009873554805, 1.0)
 
 
 def thresholded_relu(tensor: Tensor, alpha: float = 1.0) -> Tensor:
@@ -190,7 +178,8 @@ def thresholded_relu(tensor: Tensor, alpha: float = 1.0) -> Tensor:
 def threshold(tensor: Tensor, threshold: float, value: float) -> Tensor:
     """x where x > threshold, else value."""
     check.kind("threshold", tensor, "the tensor", "float")
-    return tensor.mask_fill(tensor.lower_equal(threshold), value)
+    limit, value = check.number("threshold", threshold, "threshold"), check.number("threshold", value, "value")
+    return _native(tensor, "threshold", limit, value)
 
 
 def glu(tensor: Tensor, dim: int = -1) -> Tensor:
@@ -200,14 +189,14 @@ def glu(tensor: Tensor, dim: int = -1) -> Tensor:
     size = tensor.shape[axis]
     if size % 2:
         raise ShapeError(f"glu: axis {axis} of shape {list(tensor.shape)} has size {size}; it must be even")
+    tensor = tensor.dequantize()
     first, second = tensor.slice_dim(axis, (0, size // 2)), tensor.slice_dim(axis, (size // 2, size))
-    return first * sigmoid(second)
+    return wrap(tensor._ops.backend.glu(first.primitive, second.primitive), tensor._ops)
 
 
 def softsign(tensor: Tensor) -> Tensor:
     """x / (1 + |x|)."""
-    check.kind("softsign", tensor, "the tensor", "float")
-    return tensor / (tensor.abs() + 1.0)
+    return _native(tensor, "softsign")
 
 
 def hard_shrink(tensor: Tensor, lambda_: float = 0.5) -> Tensor:
@@ -224,8 +213,7 @@ def shrink(tensor: Tensor, lambda_: float = 0.5, bias: float = 0.0) -> Tensor:
     """x − sign(x) · bias, or 0 where |x| ≤ lambda_."""
     check.kind("shrink", tensor, "the tensor", "float")
     lambda_, bias = check.number("shrink", lambda_, "lambda_"), check.number("shrink", bias, "bias")
-    moved = tensor - tensor.sign() * bias if bias else tensor
-    return moved.mask_fill(tensor.abs().lower_equal(lambda_), 0.0)
+    return _native(tensor, "shrink", lambda_, bias) if bias else _native(tensor, "hard_shrink", lambda_)
 
 
 def _native(tensor: Tensor, name: str, *args: Any) -> Tensor:
@@ -244,12 +232,3 @@ def _native(tensor: Tensor, name: str, *args: Any) -> Tensor:
 def _along(tensor: Tensor, name: str, dim: int) -> Tensor:
     check.kind(name, tensor, "the tensor", "float")
     return _native(tensor, name, check.dim(name, dim, tensor.rank))
-
-
-def _elu(tensor: Tensor, alpha: float) -> Tensor:
-    return (_expm1(tensor.clamp_max(0.0)) * alpha).mask_where(tensor.greater(0.0), tensor)
-
-
-def _expm1(tensor: Tensor) -> Tensor:
-    """eˣ − 1 = tanh(x/2) · (eˣ + 1), with every digit near 0."""
-    return (tensor * 0.5).tanh() * (tensor.exp() + 1.0)

@@ -15,6 +15,11 @@ fn float_clamp_max(x: V, high: V) -> V { return min_f64(x, high); }
 fn float_clamp(x: V, low: V, high: V) -> V { return max_f64(min_f64(x, high), low); }
 fn relu(x: V) -> V { return select(x, vec2<u32>(0u), not_above_zero_f64(x)); }
 fn relu_backward(output: V, grad: V) -> V { return select(grad, vec2<u32>(0u), not_above_zero_f64(output)); }
+fn threshold(x: V, limit: V, value: V) -> V { return select(x, value, less_f64(x, limit) || equal_f64(x, limit)); }
+fn hard_shrink(x: V, limit: V) -> V {
+    let a = magnitude_f64(x);
+    return select(x, vec2<u32>(0u), less_f64(a, limit) || equal_f64(a, limit));
+}
 fn not_above_zero_f64(x: V) -> bool { return is_zero_f64(x) || (negative_f64(x) && !is_nan_f64(x)); }
 
 fn float_is_nan(x: V) -> bool { return is_nan_f64(x); }

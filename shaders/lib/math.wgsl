@@ -218,20 +218,22 @@ fn cosh_f32(x: f32) -> f32 {
     let e = exp_f32(a);
     return 0.5 * e + 0.5 / e;
 }
+// (tanh √z / √z − 1) / z on [0, 0.625²].
+fn tanh_tail(z: f32) -> f32 {
+    var p = 0.00214753686;
+    p = fma(p, z, -0.00818267386);
+    p = fma(p, z, 0.0217029671);
+    p = fma(p, z, -0.0539472043);
+    p = fma(p, z, 0.133332098);
+    return fma(p, z, -0.333333309);
+}
 fn tanh_f32(x: f32) -> f32 {
     let m = magnitude(x);
     if (m < 0x39000000u || m > INF_BITS) { return x; } // 2^-13
     let a = absolute(x);
     if (a < 0.625) {
-        // (tanh √z / √z − 1) / z on [0, 0.625²]
         let z = x * x;
-        var p = 0.00214753686;
-        p = fma(p, z, -0.00818267386);
-        p = fma(p, z, 0.0217029671);
-        p = fma(p, z, -0.0539472043);
-        p = fma(p, z, 0.133332098);
-        p = fma(p, z, -0.333333309);
-        return x + x * z * p;
+        return x + x * z * tanh_tail(z);
     }
     return copy_sign(1.0 - 2.0 / (exp_f32(2.0 * min(a, 10.0)) + 1.0), x);
 }

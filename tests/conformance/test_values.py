@@ -25,7 +25,7 @@ from burn_wgpu.std.dtype import BOOL_U8, F32, F64, DType
 from burn_wgpu.std.scalar import as_scalar
 from burn_wgpu.tensor import activation as A
 from burn_wgpu.testing.records import RECORDS, Record, mismatches
-from burn_wgpu.testing.records.record import flushed, spacing
+from burn_wgpu.testing.records.record import flushed
 
 DECLARED = elementwise_functions(Backend)
 INF, NAN = float("inf"), float("nan")
@@ -91,7 +91,7 @@ def call(name: str, backend: Any, handle: Any, dtype: DType, arrays: list[np.nda
 def formula(name: str, dtype: DType, arrays: list[np.ndarray], scalars: Any) -> np.ndarray:
     kind = dtype.numpy if dtype.is_int else np.dtype(bool if dtype.is_bool else np.float64)
     wide = [a.astype(np.float64) if a.dtype.kind == "f" else a for a in arrays]
-    numbers = [np.full(wide[0].shape, as_scalar(s, dtype), kind) for s in scalars]
+    numbers = [np.full(wide[0].shape, as_scalar(s, DECLARED[name].scalar_dtype(dtype)), kind) for s in scalars]
     with np.errstate(all="ignore"):
         return np.asarray(DECLARED[name].formula(*wide, *numbers))
 
@@ -104,6 +104,8 @@ def forbidden(name: str, arrays: list[np.ndarray]) -> np.ndarray:
         return (arrays[0] == 0) & (arrays[1] < 0)
     if name == "sigmoid_backward":  # its first operand is a sigmoid's result
         return ~((arrays[0] >= 0) & (arrays[0] <= 1)) & ~np.isnan(arrays[0])
+    if name == "gelu_approximate":  # the rounding of the exponent counts; test_a_method_on_the_grid allows for it
+        return (arrays[0] < -3) & np.isfinite(arrays[0])
     if name in ("gelu_backward", "log_sigmoid_backward"):  # a derivative below the range of f32 is a zero
         slope = np.abs(formula(name, F32, [arrays[0], np.ones_like(arrays[0])], ()))
         return (slope > 0) & (slope < 2.0**-126)
@@ -168,12 +170,10 @@ def _elu(x: np.ndarray) -> np.ndarray:
 
 Unary = tuple[str, Callable[[Tensor], Tensor], Callable[[np.ndarray], np.ndarray], float]
 
-# The last number: units in the last place of f32 at the result. Those of STEPS round a second time in halves; a
-# difference is as exact as its first operand, and a power of e as its exponent.
-STEPS = ("silu", "softsign")
+# The last number: units in the last place of f32 at the result. A difference in float64 is as exact as its first
+# operand, and a power of e as its exponent.
 BESIDE: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
-    "tanhshrink": lambda x, exact: 8 * EPS * np.abs(x),
-    "hard_swish": lambda x, exact: 8 * EPS * np.abs(x),
+    "tanhshrink": lambda x, exact: 2.0**-50 * np.abs(x),
     "gelu_approximate": lambda x, exact: 2 * EPS * np.abs(1.6 * x + 0.0714 * x**3) * np.abs(exact),
 }
 UNARY: list[Unary] = [
@@ -253,10 +253,6 @@ def method_compared(
             bad &= ~(error <= lowest_factor * np.maximum(size, 1))
             if name in BESIDE:
                 bad &= ~(error <= BESIDE[name](wide, want))
-            if name in STEPS and dtype is not F32:
-                digits, lowest = (11, -24) if dtype is dt.F16 else (8, -133)
-                bad &= ~(error <= 2 * spacing(want, digits, lowest))
-                bad &= ~(error <= 2.0**lowest * size)
     if bad.any():
         some = [f"{values[i]}: {got[i]}, exact {want[i]}" for i in np.argwhere(bad)[:, 0]]
         pytest.fail(f"{name} {dtype} on {spec}: {len(some)} differ\n" + "\n".join(some[:: len(some) // 10 + 1]))

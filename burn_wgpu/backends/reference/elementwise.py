@@ -37,7 +37,8 @@ def _method(declared: Elementwise, names: list[str]) -> Callable[..., Any]:
         first: RefTensor = args[0]
         kind: DType = args[-1] if declared.result == "bool" else first.dtype
         values = [lift(tensor) for tensor in args[:count]]
-        values += [_scalar(value, first.dtype) for value in args[count : count + declared.scalars]]
+        numbers = declared.scalar_dtype(first.dtype)
+        values += [_scalar(value, numbers) for value in args[count : count + declared.scalars]]
         with np.errstate(all="ignore"):
             result = lower(declared.formula(*values), kind)
         if fault is not None and result.size:
@@ -48,7 +49,7 @@ def _method(declared: Elementwise, names: list[str]) -> Callable[..., Any]:
 
 
 def _scalar(value: Scalar, kind: DType) -> np.ndarray:
-    """A number rounded to the tensor's dtype, as rank 0 of the type that formulas compute in."""
+    """A number rounded to a dtype, as rank 0 of the type that formulas compute in."""
     return np.asarray(as_scalar(value, kind), np.float32 if kind is F16 else compute_dtype(kind))
 
 

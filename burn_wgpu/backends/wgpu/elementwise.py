@@ -137,7 +137,8 @@ def _general(declared: Elementwise) -> Callable[..., Any]:
     def method(self: Any, *arguments: Any) -> WgpuTensor:
         tensors: tuple[WgpuTensor, ...] = arguments[:n]
         main = tensors[1] if declared.mask == 0 else tensors[0]
-        scalars = tuple(as_scalar(s, main.dtype) for s in arguments[n : n + m])
+        scalar_dtype = declared.scalar_dtype(main.dtype) if m else main.dtype
+        scalars = tuple(as_scalar(s, scalar_dtype) for s in arguments[n : n + m])
         out_dtype: DType = arguments[n + m] if to_bool else main.dtype
         if scalars == (0,) and declared.wgsl in ("int_div", "int_remainder"):
             raise DivisionByZero(f"{name}: the divisor is 0; an integer cannot be divided by it")

@@ -124,7 +124,7 @@ def compare(
             wide = [change(a.astype(np.float64)) if a.dtype.kind == "f" else a for a in arrays]
         # As arrays: NumPy takes short cuts for a power that is one number, and √ of −∞ is not (−∞)^½.
         kind = dtype.numpy if dtype.is_int else np.dtype(bool if dtype.is_bool else np.float64)
-        numbers = [np.full(wide[0].shape, as_scalar(s, dtype), kind) for s in scalars]
+        numbers = [np.full(wide[0].shape, as_scalar(s, declared.scalar_dtype(dtype)), kind) for s in scalars]
         with np.errstate(all="ignore"):
             return np.asarray(declared.formula(*wide, *numbers))
 
