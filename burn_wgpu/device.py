@@ -13,7 +13,7 @@ import logging
 import operator
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
@@ -23,11 +23,21 @@ from burn_wgpu.std.dtype import BOOL_U8, DType, DTypeUsage
 from burn_wgpu.std.dtype import dtype as as_dtype
 from burn_wgpu.std.errors import AlreadyInitialized, ArgumentError, DTypeError, NoAdapterError, UnsupportedDType
 from burn_wgpu.std.quant import QuantConfig
-from burn_wgpu.std.settings import DeviceSettings
+from burn_wgpu.std.settings import DeviceConfig, DeviceSettings
 
 if TYPE_CHECKING:
     from burn_wgpu.contract.backend import Backend
     from burn_wgpu.contract.types import MemoryPoolUsage, ProfileDuration, ProfileOptions, SlicedPoolReport
+    from burn_wgpu.machine import (
+        DeviceFilter,
+        DeviceIdentity,
+        Devices,
+        DeviceType,
+        PhysicalDevice,
+        Throughput,
+        ThroughputError,
+        ThroughputKey,
+    )
     from burn_wgpu.std.data import TensorData
 
 Kind = Literal["float", "int", "bool"]
@@ -284,26 +294,30 @@ class Device:
 
     def configure(
         self,
-        float_dtype: DTypeLike | None = None,
+        float_dtype: DTypeLike | DeviceConfig | None = None,
         int_dtype: DTypeLike | None = None,
         bool_dtype: DTypeLike | None = None,
         quantization: QuantConfig | None = None,
     ) -> None:
         """Sets the default dtypes, and what becomes of quantized operands; what is left out stays. Once, and before the
-        device's first operation.
+        device's first operation. A DeviceConfig stands for all of them.
 
         Raises AlreadyInitialized after that, UnsupportedDType for what the device cannot compute with, DTypeError for
         a dtype of another kind.
         """
+        given = (int_dtype, bool_dtype, quantization)
+        config = float_dtype if isinstance(float_dtype, DeviceConfig) else DeviceConfig(float_dtype, *given)
+        if config is float_dtype and given != (None, None, None):
+            raise ArgumentError("configure: a DeviceConfig and single settings were given; give one or the other")
         base = self.settings
         wanted = DeviceSettings(
-            base.float_dtype if float_dtype is None else _checked("float", float_dtype),
-            base.int_dtype if int_dtype is None else _checked("int", int_dtype),
-            base.bool_dtype if bool_dtype is None else _checked("bool", bool_dtype),
-            base.quantization if quantization is None else quantization,
+            base.float_dtype if config.float is None else _checked("float", config.float),
+            base.int_dtype if config.int is None else _checked("int", config.int),
+            base.bool_dtype if config.bool is None else _checked("bool", config.bool),
+            base.quantization if config.quantization is None else config.quantization,
         )
         if not isinstance(wanted.quantization, QuantConfig):
-            raise DTypeError(f"configure: quantization is {quantization!r}; it must be a QuantConfig")
+            raise DTypeError(f"configure: quantization is {config.quantization!r}; it must be a QuantConfig")
         with _lock:
             if self._fixed:
                 raise AlreadyInitialized(
@@ -327,6 +341,33 @@ class Device:
     def kind(self) -> str:
         """ "discrete", "integrated", "virtual", "cpu" (a software adapter or the reference) or "other"."""
         return "cpu" if self.type == "cpu" else self._adapter().kind
+
+    @property
+    def identity(self) -> DeviceIdentity:
+        """Name, graphics API and physical card; see `machine.identity`."""
+        from burn_wgpu.machine import identity
+
+        return identity(self)
+
+    @staticmethod
+    def enumerate(wanted: DeviceFilter | DeviceType | Sequence[DeviceType] | None = None) -> Devices:
+        """Every device of the wanted types, all of them without any: adapters, best first, and the NumPy reference."""
+        from burn_wgpu.machine import enumerate_devices
+
+        return enumerate_devices(wanted)
+
+    @staticmethod
+    def enumerate_physical() -> list[PhysicalDevice]:
+        """Every card once, with the devices that reach it."""
+        from burn_wgpu.machine import enumerate_physical
+
+        return enumerate_physical()
+
+    def performance_stats(self, keys: Iterable[ThroughputKey]) -> list[Throughput | ThroughputError]:
+        """One measured peak, or the reason why there is none, for each key; empty on the reference. Waits."""
+        from burn_wgpu.machine import performance_stats
+
+        return performance_stats(self, keys)
 
     def _adapter(self) -> Any:
         from burn_wgpu.runtime.provider import find_adapter

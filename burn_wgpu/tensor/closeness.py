@@ -12,6 +12,8 @@ import numpy as np
 from burn_wgpu.std.data import TensorData
 from burn_wgpu.std.dtype import F32, DType
 from burn_wgpu.std.errors import ArgumentError, DTypeError, ShapeError
+from burn_wgpu.std.quant import QFloat
+from burn_wgpu.std.quantized import QuantizedBytes
 from burn_wgpu.std.text import element
 from burn_wgpu.tensor.info import finfo
 
@@ -25,12 +27,23 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """Numbers are close when they are equal, or |x − y| < max(absolute, relative · max(|x|, |y|))."""
+    """Numbers are close when they are equal, or |x − y| < max(absolute, relative · max(|x|, |y|)).
+
+    precise  (bytes of a float dtype, "relative" or "absolute", the bound that holds for it instead): one test can have
+             one tolerance for all dtypes. See `set_half_precision_relative` and its kin.
+    """
 
     relative: float = 0.005
     absolute: float = 1e-5
+    precise: tuple[tuple[int, str, float], ...] = ()
 
     def __post_init__(self) -> None:
+        for size, bound, value in self.precise:
+            if not value >= 0 or (bound == "relative" and value > 1):
+                raise ArgumentError(
+                    f"tolerance: {bound} {value} for floats of {size} bytes; "
+                    f"a relative one must lie in [0, 1], an absolute one must not be negative"
+                )
         if not 0 <= self.relative <= 1 or not self.absolute >= 0:
             raise ArgumentError(
                 f"tolerance: relative {self.relative} and absolute {self.absolute}; "
@@ -62,17 +75,66 @@ class Tolerance:
     def with_absolute(self, absolute: float) -> Tolerance:
         return replace(self, absolute=absolute)
 
-    def approx_eq(self, x: float, y: float) -> bool:
-        """Whether two numbers are close; NaN is close to NaN, an infinity to itself."""
-        return bool(_close(np.asarray(x, np.float64), np.asarray(y, np.float64), self))
+    set_relative, set_absolute = with_relative, with_absolute
+
+    def set_half_precision_relative(self, relative: float) -> Tolerance:
+        """The relative bound of f16 and bf16; that of other dtypes stays."""
+        return self._with(2, "relative", relative)
+
+    def set_half_precision_absolute(self, absolute: float) -> Tolerance:
+        """The absolute bound of f16 and bf16; that of other dtypes stays."""
+        return self._with(2, "absolute", absolute)
+
+    def set_single_precision_relative(self, relative: float) -> Tolerance:
+        """The relative bound of f32; that of other dtypes stays."""
+        return self._with(4, "relative", relative)
+
+    def set_single_precision_absolute(self, absolute: float) -> Tolerance:
+        """The absolute bound of f32; that of other dtypes stays."""
+        return self._with(4, "absolute", absolute)
+
+    def set_double_precision_relative(self, relative: float) -> Tolerance:
+        """The relative bound of f64; that of other dtypes stays."""
+        return self._with(8, "relative", relative)
+
+    def set_double_precision_absolute(self, absolute: float) -> Tolerance:
+        """The absolute bound of f64; that of other dtypes stays."""
+        return self._with(8, "absolute", absolute)
+
+    def _with(self, size: int, bound: str, value: float) -> Tolerance:
+        kept = tuple(row for row in self.precise if row[:2] != (size, bound))
+        return replace(self, precise=(*kept, (size, bound, value)))
+
+    def get_relative(self, dtype: DType | None = None) -> float:
+        """The relative bound, of a float dtype the one that was set for its width."""
+        return self._of(dtype, "relative", self.relative)
+
+    def get_absolute(self, dtype: DType | None = None) -> float:
+        """The absolute bound, of a float dtype the one that was set for its width."""
+        return self._of(dtype, "absolute", self.absolute)
+
+    def _of(self, dtype: DType | None, bound: str, value: float) -> float:
+        if dtype is None or not dtype.is_float:
+            return value
+        return next((v for size, name, v in self.precise if (size, name) == (dtype.size_bytes, bound)), value)
+
+    def approx_eq(self, x: float, y: float, dtype: DType | None = None) -> bool:
+        """Whether two numbers (of a dtype) are close; NaN is close to NaN, an infinity to itself."""
+        return bool(_close(np.asarray(x, np.float64), np.asarray(y, np.float64), self, dtype))
 
 
 def assert_eq(left: Comparable, right: Comparable, strict: bool = True) -> None:
     """Raises AssertionError unless shapes and values are equal, and with `strict` the dtypes. NaN equals nothing.
 
     Either side may be host data, a tensor, or anything that NumPy takes as an array; so for the other assertions.
+    Quantized data needs equal value kinds, blocks and levels on both sides, wherever it is packed; its numbers are
+    compared.
     """
     a, b = _data(left), _data(right)
+    if isinstance(a.dtype, QFloat) or isinstance(b.dtype, QFloat):
+        if _scheme(a) != _scheme(b):
+            raise AssertionError(f"assert_eq: the dtypes are {a.dtype} and {b.dtype}")
+        a, b = _numbers(a), _numbers(b)
     if strict and a.dtype is not b.dtype:
         raise AssertionError(f"assert_eq: the dtypes are {a.dtype} and {b.dtype}")
     _same_shape("assert_eq", a, b)
@@ -81,15 +143,18 @@ def assert_eq(left: Comparable, right: Comparable, strict: bool = True) -> None:
 
 
 def assert_approx_eq(left: Comparable, right: Comparable, tolerance: Tolerance | None = None) -> None:
-    """Raises AssertionError unless shapes are equal and values close; NaN is close to NaN."""
+    """Raises AssertionError unless shapes are equal and values close; NaN is close to NaN.
+
+    Bounds of a width are those of left's dtype. Quantized data counts as the numbers that it stands for.
+    """
     if tolerance is not None and not isinstance(tolerance, Tolerance):
         raise DTypeError(
             f"assert_approx_eq: the tolerance is {tolerance!r}; it must be a Tolerance, such as Tolerance(1e-3, 1e-5)"
         )
-    a, b = _data(left), _data(right)
+    a, b = _numbers(_data(left)), _numbers(_data(right))
     _same_shape("assert_approx_eq", a, b)
     x, y = a.numpy().astype(np.float64), b.numpy().astype(np.float64)
-    _report("assert_approx_eq", a.dtype, a.numpy(), b.numpy(), _close(x, y, tolerance or Tolerance()))
+    _report("assert_approx_eq", a.dtype, a.numpy(), b.numpy(), _close(x, y, tolerance or Tolerance(), a.dtype))
 
 
 def assert_within_range(data: Comparable, low: float, high: float) -> None:
@@ -136,6 +201,22 @@ def check_closeness(output: Tensor, reference: Tensor) -> str:
     return "\n".join(lines)
 
 
+def _numbers(data: TensorData) -> TensorData:
+    """Quantized data as the numbers that it stands for."""
+    if not isinstance(data.dtype, QFloat):
+        return data
+    parts = QuantizedBytes.unpack(data.array.data, data.shape, data.dtype.scheme)
+    return TensorData.of(parts.dequantize())
+
+
+def _scheme(data: TensorData) -> tuple[object, ...] | None:
+    """What must be equal of quantized data."""
+    if not isinstance(data.dtype, QFloat):
+        return None
+    scheme = data.dtype.scheme
+    return scheme.value, scheme.block_size, scheme.global_scale_dtype
+
+
 def _data(value: Comparable) -> TensorData:
     return value.to_data() if hasattr(value, "to_data") else TensorData.of(value)
 
@@ -149,9 +230,10 @@ def _same_shape(name: str, a: TensorData, b: TensorData) -> None:
         raise AssertionError(f"{name}: the shapes are {list(a.shape)} and {list(b.shape)}")
 
 
-def _close(x: np.ndarray, y: np.ndarray, tolerance: Tolerance) -> np.ndarray:
+def _close(x: np.ndarray, y: np.ndarray, tolerance: Tolerance, dtype: DType | None = None) -> np.ndarray:
+    relative, absolute = tolerance.get_relative(dtype), tolerance.get_absolute(dtype)
     with np.errstate(invalid="ignore"):
-        limit = np.maximum(tolerance.absolute, tolerance.relative * np.maximum(np.abs(x), np.abs(y)))
+        limit = np.maximum(absolute, relative * np.maximum(np.abs(x), np.abs(y)))
         finite = np.isfinite(x) & np.isfinite(y)
         return (x == y) | (np.isnan(x) & np.isnan(y)) | (finite & (np.abs(x - y) < limit))
 

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from burn_wgpu import Device, Tensor, TensorData
+from burn_wgpu.std.dtype import BF16, F16, F32, F64
 from burn_wgpu.std.errors import ArgumentError, ShapeError
+from burn_wgpu.std.quant import QuantScheme, QuantStore, QuantValue
 from burn_wgpu.tensor import activation, collective
 from burn_wgpu.tensor.base import ZeroDimPlaceholders
 from burn_wgpu.tensor.closeness import Tolerance, assert_approx_eq, assert_eq, assert_shape, check_closeness
@@ -105,3 +107,39 @@ def test_activations_are_methods_too(device: Device, name: str) -> None:
     np.testing.assert_array_equal(getattr(x, name)().numpy(), getattr(activation, name)(x).numpy())
     np.testing.assert_array_equal(x.softmax(1).numpy(), activation.softmax(x, 1).numpy())
     np.testing.assert_allclose(x.log_softmax(1).numpy(), np.log(x.softmax(1).numpy()), rtol=1e-5)
+
+
+def test_a_tolerance_can_differ_by_width(cpu: Device) -> None:
+    tolerance = Tolerance.rel_abs(1e-6, 0).set_half_precision_relative(1e-2).set_double_precision_absolute(0.5)
+    assert tolerance.get_relative() == tolerance.get_relative(F32) == 1e-6
+    assert tolerance.get_relative(F16) == tolerance.get_relative(BF16) == 1e-2
+    assert tolerance.get_absolute(F64) == 0.5 and tolerance.get_absolute(F32) == 0
+    assert tolerance.set_half_precision_relative(0.1).get_relative(F16) == 0.1
+    assert tolerance.set_single_precision_absolute(2.0).get_absolute(F32) == 2.0
+    assert tolerance.set_single_precision_relative(0.5).get_relative(F32) == 0.5
+    assert tolerance.set_half_precision_absolute(3.0).get_absolute(BF16) == 3.0
+    assert tolerance.set_double_precision_relative(0.25).get_relative(F64) == 0.25
+    assert tolerance.set_relative(0.5).relative == 0.5 and tolerance.set_absolute(0.5).absolute == 0.5
+    assert tolerance.approx_eq(1.0, 1.005, F16) and not tolerance.approx_eq(1.0, 1.005)
+    a, b = Tensor([1.0], device=cpu), Tensor([1.0078125], device=cpu)
+    assert_approx_eq(a.cast("bf16"), b.cast("bf16"), tolerance)
+    assert_approx_eq(a.cast("f64"), b.cast("f64"), tolerance)
+    with pytest.raises(AssertionError, match="1 of 1 elements differ"):
+        assert_approx_eq(a, b, tolerance)
+    with pytest.raises(ArgumentError, match="relative 1.5 for floats of 2 bytes"):
+        tolerance.set_half_precision_relative(1.5)
+    with pytest.raises(ArgumentError, match="absolute -1 for floats of 8 bytes"):
+        tolerance.set_double_precision_absolute(-1)
+
+
+def test_quantized_data_is_compared_by_its_numbers(cpu: Device) -> None:
+    native = QuantScheme(QuantValue.Q8S, QuantStore.native())
+    x = Tensor([[1.0, -2.0], [3.0, 4.0]], device=cpu)
+    q, packed = x.quantize_dynamic(native), x.quantize_dynamic(native.with_store(QuantStore.packed_u32()))
+    assert_eq(q, packed)
+    assert_approx_eq(q, x, Tolerance.rel_abs(0.01, 0))
+    with pytest.raises(AssertionError, match=r"4 of 4 elements differ"):
+        assert_eq(q, (x * 2).quantize_dynamic(native))
+    for other in (x, x.quantize_dynamic(native.with_value(QuantValue.Q4S))):
+        with pytest.raises(AssertionError, match="the dtypes are qfloat"):
+            assert_eq(q, other)
