@@ -144,8 +144,8 @@ Operation = Literal["copy", "multiply_add", "matmul"]
 
 
 class ThroughputKey(NamedTuple):
-    """What is measured, with elements of a dtype: "copy" of memory (bytes read and written), "multiply_add" in registers
-    and "matmul" (operations, two for each multiply-add)."""
+    """What is measured, with elements of a dtype: "copy" of memory (bytes read and written), "multiply_add" in
+    registers and "matmul" (operations, two for each multiply-add)."""
 
     operation: Operation
     dtype: DType = F32
