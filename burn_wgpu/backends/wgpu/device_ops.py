@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from burn_wgpu.backends.wgpu import usage
 from burn_wgpu.backends.wgpu.movement_ops import read_many
+from burn_wgpu.backends.wgpu.quant_ops import payload_of
 from burn_wgpu.backends.wgpu.tensor import WgpuDevice
 from burn_wgpu.contract.backend import Backend
 from burn_wgpu.contract.transaction_ops import TransactionPrimitive, TransactionPrimitiveData
@@ -90,8 +91,14 @@ class DeviceOps:
 
     def tr_execute(self, transaction: TransactionPrimitive) -> TransactionPrimitiveData:
         """One wait for all."""
-        kinds = (transaction.read_floats, transaction.read_ints, transaction.read_bools)
-        read = iter(read_many([t for kind in kinds for t in kind]))  # type: ignore[misc]  # this backend's tensors
-        floats, ints, bools = [[next(read) for _ in kind] for kind in kinds]
-        quantized = [self.q_into_data(t) for t in transaction.read_qfloats]  # type: ignore[attr-defined]
+        payloads: list[Any] = list(transaction.read_qfloats)
+        kinds: tuple[list[Any], ...] = (
+            list(transaction.read_floats),
+            list(transaction.read_ints),
+            list(transaction.read_bools),
+            [q.words for q in payloads],
+        )
+        read = iter(read_many([t for kind in kinds for t in kind]))
+        floats, ints, bools, words = [[next(read) for _ in kind] for kind in kinds]
+        quantized = [payload_of(q, w) for q, w in zip(payloads, words, strict=True)]
         return TransactionPrimitiveData(floats, quantized, ints, bools)

@@ -59,6 +59,12 @@ def _move(
     return WgpuQuantTensor(words, elements.shape, QFloat(scheme))
 
 
+def payload_of(tensor: WgpuQuantTensor, words: TensorData) -> TensorData:
+    """A tensor's words, once they are read, as its host data."""
+    payload = words.array.view(np.uint8)[: tensor.form.payload_bytes]
+    return TensorData(np.ascontiguousarray(payload), tensor.dtype, tensor.shape)
+
+
 class QuantOps:
     """The contract's nine functions that no composition gives."""
 
@@ -70,9 +76,7 @@ class QuantOps:
         return WgpuQuantTensor(from_data(TensorData(padded.view("<u4"), U32), device), data.shape, data.dtype)
 
     def q_into_data(self, tensor: WgpuQuantTensor) -> TensorData:
-        words = read_many([tensor.words])[0].array
-        payload = words.view(np.uint8)[: tensor.form.payload_bytes]
-        return TensorData(np.ascontiguousarray(payload), tensor.dtype, tensor.shape)
+        return payload_of(tensor, read_many([tensor.words])[0])
 
     def q_to_device(self, tensor: WgpuQuantTensor, device: Any) -> Any:
         """Another wgpu device gets the payload through the host; any other handle is a fault of the caller."""

@@ -11,6 +11,7 @@ import pytest
 
 from burn_wgpu.backends.wgpu.tensor import WgpuDevice
 from burn_wgpu.contract.options import QuantizationParameters
+from burn_wgpu.contract.transaction_ops import TransactionPrimitive
 from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.data import TensorData
 from burn_wgpu.std.dtype import DType
@@ -260,6 +261,23 @@ def test_another_device_gets_the_payload(device: WgpuDevice) -> None:
         moved = B.q_to_device(found, other)
         assert moved.device is other and B.q_to_device(found, device) is found
         same(reference, moved)
+
+
+def test_a_transaction_reads_quantized_tensors_in_the_same_wait(
+    device: WgpuDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (shape, scheme), (other, native) = MOVED[1], MOVED[2]
+    first, second = (both(numbers(s), q, [0.1], None, device)[1] for s, q in ((shape, scheme), (other, native)))
+    transaction = TransactionPrimitive([up([1.5], dt.F32, device)], [first, second], [], [])
+    waits: list[int] = []
+    download = device.client.stream.download
+    monkeypatch.setattr(
+        device.client.stream, "download", lambda requests: (waits.append(len(requests)), download(requests))[1]
+    )
+    found = B.tr_execute(transaction)
+    assert waits == [3] and found.read_floats[0].to_vec() == [1.5]
+    for data, tensor in zip(found.read_qfloats, (first, second), strict=True):
+        assert data.dtype is tensor.dtype and data.shape == tensor.shape and data.as_bytes() == payload(tensor)
 
 
 def test_one_kernel_each_and_none_where_only_names_change() -> None:
