@@ -9,16 +9,16 @@ outputs for taps and the batch for channels. Padding is a test, never a copy.
 | kernel | for |
 |---|---|
 | tile_… | the tiled product of kernel/matmul.py: weights [rows, k] times windows [k, columns], computed on the way |
-| window_… | the same, big: a thread owns a column, the taps are written out, the weights are turned to [k, rows] first |
+| window_… | the same, big: a thread owns a column, taps are written out, the weights are turned to [k, rows] first |
 | lines_… | weight gradients: k runs along memory, and a thread owns one of it |
-| strip | depthwise, groups of few rows: a thread reads each element of a block's windows once, the taps are written out |
+| strip | depthwise, groups of few rows: a thread reads each element of a block's windows once, taps written out |
 | direct | few rows, what strips cannot: a thread computes four neighbours |
 | dots | few results with long sums: a workgroup computes four |
 
 Where `divide` is above 1 tiles, windows and strips work phase by phase: outputs of one remainder see one subset of the
 taps, without gaps; phases of windows that are alike are one launch. A kernel asked for by name that cannot compute
-something gives it to a simpler one. Results that do not fill words of their own, and split sums, pass through f32 scratch
-and matmul/finish.wgsl. Sums are in f32, in an order that depends on shapes only.
+something gives it to a simpler one. Results that do not fill words of their own, and split sums, pass through f32
+scratch and matmul/finish.wgsl. Sums are in f32, in an order that depends on shapes only.
 
 Where padding is a zero of x, its product with the weight counts: an infinite weight makes it NaN, as in every library
 that pads. A transposed convolution and the gradient of x have no padding: a place outside x has no product (`skips`).
@@ -336,7 +336,7 @@ def correlation_plan(
         raise ArgumentError(f"{operation}: there is no kernel '{kernel}'; there are {', '.join(KERNELS)}")
     if kernel in WINDOWS and _slice(what, WINDOWS[kernel], device) is None:
         kernel = "tile_64x64" if prod(axis.divide for axis in what.axes) <= MOST_PHASES else "direct"
-    if kernel == "strip" and not strips(what, KINDS[dtype]):
+    if kernel == "strip" and not strip_parts(what, KINDS[dtype]):
         kernel = "direct"
     make = _Maker(steps, what, KINDS[dtype], dtype, bias, device)
     if what.terms == 0 or kernel == "direct":
@@ -362,7 +362,7 @@ def choose(what: Correlation, device: Capability) -> tuple[str, int]:
         return "dots", _splits(-(-what.size // 4), k, 4096)
     last = what.axes[2]
     shared = few or (m == 8 and what.groups > 1 and last.out % 4 == 0)
-    if shared and strips(what, KINDS[dt.F32]) and (k <= 128 or what.size // (4 * m) >= LEAST_STRIPS):
+    if shared and strip_parts(what, KINDS[dt.F32]) and (k <= 128 or what.size // (4 * m) >= LEAST_STRIPS):
         return "strip", 1
     phases = prod(axis.divide for axis in what.axes)
     if k <= DIRECT_TERMS and (few or k < 8 or phases > MOST_PHASES):
@@ -417,17 +417,23 @@ def _choose_pointwise(what: Correlation, device: Capability) -> tuple[str, int]:
     return "tile_64x64", _splits(counts["tile_64x64"], what.terms, 128)
 
 
-def strips(what: Correlation, kind: WordKind) -> bool:
-    """Whether the strip kernel can compute it."""
+def strip_parts(what: Correlation, kind: WordKind) -> list[Correlation]:
+    """What the strip kernel computes one by one: all of it, or its phases; nothing when it cannot."""
     if what.rows > 8 or what.rows_first or what.terms == 0 or prod(axis.divide for axis in what.axes) > MOST_PHASES:
-        return False
-    phases = list(_phases(what))
-    return all(
-        phase is not None and phase.axes[0].trivial
-        and phase.taps <= STRIP_TAPS and phase.taps * what.rows <= 2 * STRIP_TAPS
-        and (kind.lanes == 1 or (len(phases) == 1 and phase.axes[2].out % 4 == 0))
-        and (not what.skips or 4 * what.rows * phase.terms <= TILE_STEPS)
-        for phase in phases
+        return []
+    down, along = what.axes[1:]
+    if 4 * along.step % along.divide == 0 and 4 * down.step % down.divide == 0:
+        if _strip_fits(what) and (kind.lanes == 1 or along.out % 4 == 0):
+            return [what]
+    phases = [phase for phase in _phases(what) if phase is not None and _strip_fits(phase)]
+    return phases if kind.lanes == 1 and len(phases) == prod(min(a.divide, a.out) for a in what.axes) else []
+
+
+def _strip_fits(what: Correlation) -> bool:
+    high = min(h for h in (1, 2, 4) if h * what.axes[1].step % what.axes[1].divide == 0)
+    return (
+        what.axes[0].trivial and what.taps <= STRIP_TAPS and what.taps * what.rows <= 2 * STRIP_TAPS
+        and (not what.skips or 4 * high * what.rows * what.terms <= TILE_STEPS)
     )  # fmt: skip
 
 
@@ -435,14 +441,15 @@ def strip_rows(what: Correlation) -> int:
     """Rows of outputs of a thread: more reuse of what is read, while registers last and threads are many. Few taps are
     bound by memory, which more threads keep busier."""
     down = what.axes[1]
-    many = what.taps > 9
-    for high in (4, 2):
+    fitting = [high for high in (4, 2, 1) if high * down.step % down.divide == 0]
+    many = what.taps > 9 * down.divide**2
+    for high in fitting[:-1]:
         if (high == 4 and (not many or down.step > 1 or what.rows > 1)) or (down.step > 1 and not many):
             continue
         fits = not what.skips or 4 * what.rows * high * what.terms <= TILE_STEPS
         if fits and high <= down.out and what.size // (4 * high * what.rows) >= STRIP_BUSY:
             return high
-    return 1
+    return fitting[-1]
 
 
 def _alike(phases: Sequence[Correlation]) -> bool:
@@ -595,9 +602,8 @@ class _Maker:
             self._finish(operands[-1], splits)
 
     def strip(self) -> None:
-        for phase in _phases(self.what):
-            assert phase is not None  # see strips
-            self._strip(phase)
+        for part in strip_parts(self.what, self.kind):
+            self._strip(part)
 
     def _strip(self, what: Correlation) -> None:
         high = strip_rows(what)
@@ -605,7 +611,7 @@ class _Maker:
         head = _Head()
         self._space(head, what)
         wide = (
-            self.kind.per_word > 0 and along.x == 1 and along.size % 4 == 0
+            self.kind.per_word > 0 and along.x == 1 and along.size % 4 == 0 and along.divide == 1
             and all(s % 4 == 0 for s in (what.x_at, what.x_image, what.x_group, what.x_channel, what.axes[1].x))
         )  # fmt: skip
         declare_side(head.prelude, Side("x", self.kind, True, wide), 0)

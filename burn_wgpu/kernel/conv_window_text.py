@@ -311,21 +311,33 @@ def lines_text(prelude: Prelude, tile: Tile, axes: Sequence[Axis], edges: bool, 
     if edge_k:
         fetch.append("let live = k < params.k;")
     for i in range(rows):
-        place = f"a_p{i} + a_at"
-        fetch += _if(f"a_r{i}", "live", "load_a", place) if edge_k else [f"a_r{i} = load_a({place});"]
+        at = f"a_p{i} + a_at"
+        fetch += _if(f"a_r{i}", "live", "load_a", at) if edge_k else [f"a_r{i} = load_a({at});"]
     for i in range(own):
-        place = f"b_p{i} + b_at"
+        at = f"b_p{i} + b_at"
         tests = (["live"] if edge_k else []) + ([f"(seen & b_m{i}) == b_m{i}"] if checked else [])
         if tests:
             fetch.append(f"let ok{i} = {' && '.join(tests)};")
-            fetch += _if(f"b_r{i}", f"ok{i}", "load_b", place)
+            fetch += _if(f"b_r{i}", f"ok{i}", "load_b", at)
         else:
-            fetch.append(f"b_r{i} = load_b({place});")
+            fetch.append(f"b_r{i} = load_b({at});")
     _function(prelude, "b_fetch(k0: u32, slice: u32, local: u32)", fetch)
     prelude.text("fn a_fetch(k0: u32, slice: u32, local: u32) {}")
 
 
 # -------------------------------------------------------------------------------------------------------- strips
+
+
+def meeting(axis: Axis, output: int, tap: int) -> int | None:
+    """The element of x that they meet at, or None for none."""
+    place = output * axis.step + tap * axis.tap_step + axis.first
+    return place // axis.divide if place % axis.divide == 0 else None
+
+
+def _met(axis: Axis, outputs: int) -> list[int]:
+    """The elements that the first outputs look at, in order."""
+    found = {meeting(axis, o, t) for o in range(outputs) for t in range(axis.taps)}
+    return sorted(place for place in found if place is not None)
 
 
 def strip_text(
@@ -335,15 +347,15 @@ def strip_text(
 
     wide     rows of x are whole chunks: reads are chunks, which lie inside or outside as one
     chunked  four neighbours are a chunk of the result
-    skips    places outside x have no product: where a weight is not finite, sums are made again without them
+    skips    places outside x have no product: four results with a NaN are summed again without them
+
+    Where `divide` is above 1, blocks begin where outputs lie at elements of x: taps meet outputs alike in each of them.
     """
     down, along = axes[1], axes[2]
     space = [a for a in (1, 2) if not axes[a].trivial]
-    first = {a: axes[a].first for a in (1, 2)}
     ends_down = down.out % high != 0 or not down.inside
     ends_along = along.out % 4 != 0 or not along.inside
     taps = list(product(range(down.taps), range(along.taps)))
-    places = sorted({e * along.step + t * along.tap_step for e in range(4) for t in range(along.taps)})
     strips, blocks = -(-along.out // 4), -(-down.out // high)
     size = {a: f"params.size{a}" if a in space else "1u" for a in (1, 2)}
     x = {a: "0u" if a not in space else "1u" if axes[a].x == 1 else f"params.x{a}" for a in (1, 2)}
@@ -363,7 +375,7 @@ def strip_text(
         "x_p = params.x_at + image * params.x_image + own * params.x_group;",
         "w_p = params.w_at + own * params.w_group;",
         f"y_p = params.y_at + image * params.y_image + own * params.y_group + o1 * {y[1]} + o2 * {y[2]};",
-        f"s1 = i32(o1) * {down.step} + {first[1]};", f"s2 = i32(o2) * {along.step};",
+        f"s1 = i32(o1 * {down.step}u / {down.divide}u);", f"s2 = i32(o2 * {along.step}u / {along.divide}u);",
     ])  # fmt: skip
 
     lines = ["let base = x_p + c * params.x_c;", "let weights = w_p + c * params.w_c;"]
@@ -371,10 +383,8 @@ def strip_text(
         for p, q in taps:
             name = f"w{m}_{p}_{q}"
             lines.append(f"let {name} = load_w(weights + {m}u * params.w_row + {p}u * {w[1]} + {q}u * {w[2]});")
-            if skips:
-                lines.append(f"wild = wild || (bitcast<u32>({name}) & 0x7f800000u) == 0x7f800000u;")
-    offsets = sorted({r * down.step + p * down.tap_step for r in range(high) for p in range(down.taps)})
-    spots = [place + first[2] for place in places]
+    offsets = _met(down, high)
+    spots = _met(along, 4)
     if wide:
         chunks = sorted({spot // 4 for spot in spots})
         last = (strips - 1) * along.step + chunks[-1]
@@ -407,53 +417,57 @@ def strip_text(
             else:
                 lines.append(f"let x{d}_{j} = {load}({place});")
         for r, p in product(range(high), range(down.taps)):
-            if r * down.step + p * down.tap_step != offset:
+            if meeting(down, r, p) != offset:
                 continue
             for q in range(along.taps):
                 four = []
-                for e in range(4):
-                    spot = e * along.step + q * along.tap_step + first[2]
-                    if wide:
-                        four.append(f"x{d}_{chunks.index(spot // 4)}.{LANES[spot % 4]}")
+                for at in (meeting(along, e, q) for e in range(4)):
+                    if at is None:
+                        four.append("")
+                    elif wide:
+                        four.append(f"x{d}_{chunks.index(at // 4)}.{LANES[at % 4]}")
                     else:
-                        four.append(f"x{d}_{spots.index(spot)}")
+                        four.append(f"x{d}_{spots.index(at)}")
                 for m in range(rows):
-                    lines.append(f"v{m}_{r} += w{m}_{p}_{q} * vec4<f32>({', '.join(four)});")
-    if skips:
-        prelude.text("var<private> wild: bool;")
+                    if all(four):
+                        lines.append(f"v{m}_{r} += w{m}_{p}_{q} * vec4<f32>({', '.join(four)});")
+                        continue
+                    lines += [f"v{m}_{r}.{LANES[e]} += w{m}_{p}_{q} * {one};" for e, one in enumerate(four) if one]
     _function(prelude, "add(c: u32)", lines)
 
     lines = []
     if skips:
+        prelude.text("fn is_nan_bits(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }")
         _function(prelude, "exact(m: u32, r: i32, e: i32) -> f32", [
             "var sum = 0.0;",
             "for (var c = 0u; c < params.channels; c++) {",
             f"for (var p = 0u; p < {down.taps}u; p++) {{",
-            f"let y = s1 + r * {down.step} + i32(p) * {down.tap_step};",
+            f"let y = (i32(o1) + r) * {down.step} + i32(p) * {down.tap_step} + {down.first};",
             f"for (var q = 0u; q < {along.taps}u; q++) {{",
-            f"let x = s2 + e * {along.step} + i32(q) * {along.tap_step} + {first[2]};",
-            f"if (u32(y) < {size[1]} && u32(x) < {size[2]}) {{",
-            f"let at = x_p + c * params.x_c + u32(y) * {x[1]} + u32(x) * {x[2]};",
+            f"let x = (i32(o2) + e) * {along.step} + i32(q) * {along.tap_step} + {along.first};",
+            f"let y_x = vec2<u32>(u32(y) / {down.divide}u, u32(x) / {along.divide}u);",
+            f"let meet = y >= 0 && x >= 0 && y_x.x * {down.divide}u == u32(y) && y_x.y * {along.divide}u == u32(x);",
+            f"if (meet && y_x.x < {size[1]} && y_x.y < {size[2]}) {{",
+            f"let at = x_p + c * params.x_c + y_x.x * {x[1]} + y_x.y * {x[2]};",
             f"sum += load_w(w_p + c * params.w_c + m * params.w_row + p * {w[1]} + q * {w[2]}) * load_x(at);",
             "}", "}", "}", "}", "return sum;",
         ])  # fmt: skip
-        again = [
-            f"v{m}_{r} = vec4<f32>({', '.join(f'exact({m}u, {r}, {e})' for e in range(4))});"
-            for m, r in product(range(rows), range(high))
-        ]
-        lines.append("if (wild) { " + " ".join(again) + " }")
+        for m, r in product(range(rows), range(high)):
+            v = f"v{m}_{r}"
+            again = ", ".join(f"exact({m}u, {r}, {e})" for e in range(4))
+            lines.append(f"if (is_nan_bits({v}.x + {v}.y + {v}.z + {v}.w)) {{ {v} = vec4<f32>({again}); }}")
     for m, r in product(range(rows), range(high)):
-        put = [f"let b = {f'load_bias(channel + {m}u)' if bias else '0.0'};"]
-        put.append(f"let at = y_p + {m}u * params.y_row + {r}u * {y[1]};")
+        stores = [f"let b = {f'load_bias(channel + {m}u)' if bias else '0.0'};"]
+        stores.append(f"let at = y_p + {m}u * params.y_row + {r}u * {y[1]};")
         if chunked:
-            four = ", ".join(f"v{m}_{r}.{LANES[e]} + b" for e in range(4))
-            put.append(f"store4_out(at / 4u, array<f32, 4>({four}));")
+            sums = ", ".join(f"v{m}_{r}.{LANES[e]} + b" for e in range(4))
+            stores.append(f"store4_out(at / 4u, array<f32, 4>({sums}));")
         else:
-            put += [
+            stores += [
                 f"if (o2 + {e}u < {along.out}u) {{ store_out(at + {e}u * {y[2]}, v{m}_{r}.{LANES[e]} + b); }}"
                 for e in range(4)
             ]
-        body = " ".join(put)
+        body = " ".join(stores)
         test = f"if (o1 + {r}u < {down.out}u) " if r and down.out % high else ""
         lines.append(f"{test}{{ {body} }}")
     _function(prelude, "put()", lines)
