@@ -255,7 +255,7 @@ def quantize(values: np.ndarray, scheme: QuantScheme) -> QuantizedBytes:
     else:
         largest = BlockLayout.of(values.shape, scheme.block.extents).maximum(magnitude)
     with np.errstate(all="ignore"):
-        raw = (np.float32(2) * largest / np.float32(high - low)).astype(np.float32)
+        raw = (largest / np.float32((high - low) / 2)).astype(np.float32)  # doubling is exact
         global_scale = None
         if scheme.global_scale_dtype is not None:
             top = raw.max(initial=0) / np.float32(scheme.scale_dtype.max)

@@ -137,9 +137,10 @@ def compute_q_params(b: Any, scheme: QuantScheme, low: FloatPrim, high: FloatPri
 
 
 def _params(b: Any, scheme: QuantScheme, largest: FloatPrim) -> QuantizationParameters:
-    """From the largest magnitude of each block; the product comes before the quotient, as Burn rounds them."""
+    """From the largest magnitude of each block. Doubling is exact, so the quotient by half the range is the number that
+    the formula gives, with a step less and without its overflow."""
     bottom, top = scheme.value.range
-    scales = b.float_div_scalar(b.float_mul_scalar(largest, 2.0), top - bottom)
+    scales = b.float_div_scalar(largest, (top - bottom) / 2)
     if scheme.global_scale_dtype is None:
         return QuantizationParameters(scales)
     overall = b.float_clamp_min(b.float_div_scalar(b.float_max(scales), scheme.scale_dtype.max), _SMALLEST)
