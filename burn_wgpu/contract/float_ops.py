@@ -149,6 +149,44 @@ class FloatOps(Group):
     def float_recip(self, tensor: FloatPrim) -> FloatPrim:
         """1 / x; ±inf at ±0."""
 
+    # Numbers on the left, and what takes several of Burn's functions; the contract has them so that each is one kernel.
+
+    @elementwise(lambda x, s: s - x, scalars=1)
+    def float_rsub_scalar(self, tensor: FloatPrim, lhs: Scalar) -> FloatPrim:
+        """lhs − tensor."""
+
+    @elementwise(lambda x, s: s / x, scalars=1)
+    def float_rdiv_scalar(self, tensor: FloatPrim, lhs: Scalar) -> FloatPrim:
+        """lhs / tensor."""
+
+    @elementwise(lambda x, s: math.power(s, x), scalars=1)
+    def float_rpowf_scalar(self, tensor: FloatPrim, lhs: Scalar) -> FloatPrim:
+        """lhs to the tensor, as float_powf."""
+
+    @elementwise(lambda x, s: x * s, scalars=1, wgsl="float_mul", wide=True)
+    def float_scale(self, tensor: FloatPrim, factor: float) -> FloatPrim:
+        """tensor · factor, a constant with f32's digits beside halves too."""
+
+    @elementwise(np.maximum, tensors=2)
+    def float_max_pair(self, lhs: FloatPrim, rhs: FloatPrim) -> FloatPrim:
+        """The larger of both; NaN on either side gives NaN."""
+
+    @elementwise(np.minimum, tensors=2)
+    def float_min_pair(self, lhs: FloatPrim, rhs: FloatPrim) -> FloatPrim:
+        """The smaller of both; NaN on either side gives NaN."""
+
+    @elementwise(math.round_to, scalars=2, wide=True)
+    def float_round_to(self, tensor: FloatPrim, up: float, down: float) -> FloatPrim:
+        """round(x · up / down) · down / up; x itself where x · up / down is not finite."""
+
+    @elementwise(np.isfinite, result="bool")
+    def float_is_finite(self, tensor: FloatPrim, out_dtype: DType) -> BoolPrim:
+        """Whether x is neither NaN nor ±inf, by its bits."""
+
+    @elementwise(math.is_close, tensors=2, scalars=2, result="bool", wide=True)
+    def float_is_close(self, lhs: FloatPrim, rhs: FloatPrim, rtol: float, atol: float, out_dtype: DType) -> BoolPrim:
+        """|lhs − rhs| ≤ atol + rtol·|rhs| for finite pairs, else lhs == rhs."""
+
     @required
     def float_matmul(self, lhs: FloatPrim, rhs: FloatPrim) -> FloatPrim:
         """lhs [.., m, k] · rhs [.., k, n] → [.., m, n]; leading axes broadcast; k = 0 gives zeros."""
@@ -224,6 +262,10 @@ class FloatOps(Group):
     @elementwise(np.log1p)
     def float_log1p(self, tensor: FloatPrim) -> FloatPrim:
         """log(1 + x), with every digit near 0."""
+
+    @elementwise(np.expm1)
+    def float_expm1(self, tensor: FloatPrim) -> FloatPrim:
+        """eˣ − 1, with every digit near 0."""
 
     @elementwise(np.cos)
     def float_cos(self, tensor: FloatPrim) -> FloatPrim:

@@ -123,6 +123,30 @@ class IntOps(Group):
     def int_remainder_scalar(self, lhs: IntPrim, rhs: Scalar) -> IntPrim:
         """lhs − ⌊lhs / rhs⌋·rhs; rhs = 0 raises DivisionByZero at once."""
 
+    @elementwise(math.int_floor_divide, tensors=2)
+    def int_floor_divide(self, lhs: IntPrim, rhs: IntPrim) -> IntPrim:
+        """⌊lhs / rhs⌋; MIN // −1 is MIN; zero divisors as int_div."""
+
+    @elementwise(math.int_floor_divide, scalars=1, wgsl="int_floor_divide")
+    def int_floor_divide_scalar(self, lhs: IntPrim, rhs: Scalar) -> IntPrim:
+        """⌊lhs / rhs⌋; rhs = 0 raises DivisionByZero at once."""
+
+    @elementwise(lambda x, s: s - x, scalars=1)
+    def int_rsub_scalar(self, tensor: IntPrim, lhs: Scalar) -> IntPrim:
+        """lhs − tensor, wrapping."""
+
+    @elementwise(np.maximum, tensors=2)
+    def int_max_pair(self, lhs: IntPrim, rhs: IntPrim) -> IntPrim:
+        """The larger of both."""
+
+    @elementwise(np.minimum, tensors=2)
+    def int_min_pair(self, lhs: IntPrim, rhs: IntPrim) -> IntPrim:
+        """The smaller of both."""
+
+    @elementwise(math.wrapped_index, scalars=1)
+    def int_wrapped_index(self, tensor: IntPrim, size: Scalar) -> IntPrim:
+        """x + size where −size ≤ x < 0, else x: indices that count from the end; size is positive."""
+
     @required
     def int_matmul(self, lhs: IntPrim, rhs: IntPrim) -> IntPrim:
         """lhs [.., m, k] · rhs [.., k, n] → [.., m, n], wrapping; leading axes broadcast."""

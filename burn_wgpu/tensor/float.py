@@ -12,7 +12,7 @@ from burn_wgpu.contract.options import GridSampleOptions, InterpolateMode
 from burn_wgpu.std.dtype import BF16, F16, F32
 from burn_wgpu.std.errors import ArgumentError, ShapeError
 from burn_wgpu.tensor import check
-from burn_wgpu.tensor.core import Operand, binary, method, unary, wrap
+from burn_wgpu.tensor.core import Operand, binary, broadcast, meet, method, unary, wrap
 from burn_wgpu.tensor.numeric import _power
 
 if TYPE_CHECKING:
@@ -37,9 +37,8 @@ class Float:
         return unary(self, "log1p")
 
     def expm1(self: Tensor) -> Tensor:
-        """eˣ − 1, accurate near 0: tanh(x/2) · (eˣ + 1)."""
-        # A large x makes e^x infinite and a very negative one makes it 0, as it should be.
-        return in_f32(lambda x: x.mul(0.5).tanh().mul(x.exp().add(1.0)), self)
+        """eˣ − 1, accurate near 0."""
+        return unary(self, "expm1")
 
     def norm(self: Tensor, p: float = 2, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
         """(Σ |x|^p)^(1/p) of all elements ([1]), or along axes, which go unless keepdim; see `linalg.vector_norm`."""
@@ -141,15 +140,16 @@ class Float:
             raise ArgumentError(
                 f"round_to: decimals is {decimals}, and 10^{abs(decimals)} is not finite in {self.dtype}"
             )
-        return in_f32(lambda x: _round_to(x, scale, decimals >= 0), self)
+        factors = (scale, 1.0) if decimals >= 0 else (1.0, scale)
+        return wrap(self._ops.round_to(self.primitive, *factors), self._ops)
 
     def deg2rad(self: Tensor) -> Tensor:
         """x · π/180."""
-        return in_f32(lambda x: x.mul(math.pi / 180), self)
+        return wrap(self._ops.scale(self.primitive, math.pi / 180), self._ops)
 
     def rad2deg(self: Tensor) -> Tensor:
         """x · 180/π."""
-        return in_f32(lambda x: x.mul(180 / math.pi), self)
+        return wrap(self._ops.scale(self.primitive, 180 / math.pi), self._ops)
 
     # --------------------------------------------------------------------------------------- two operands
 
@@ -199,7 +199,7 @@ class Float:
 
     def is_finite(self: Tensor) -> Tensor:
         """Whether x is neither NaN nor ±inf."""
-        return _test(self, "is_nan").bool_or(_test(self, "is_inf")).bool_not()
+        return _test(self, "is_finite")
 
     def contains_nan(self: Tensor) -> Tensor:
         """[1]: whether an element is NaN."""
@@ -209,9 +209,11 @@ class Float:
         """|self − other| ≤ atol + rtol·|other| for finite pairs; infinities of one sign are close, NaN never is."""
         check.operands("is_close", self, other)
         rtol, atol = check.number("is_close", rtol, "rtol"), check.number("is_close", atol, "atol")
-        distance, allowed = self.sub(other).abs(), other.abs().mul(rtol).add(atol)
-        finite = self.is_finite().bool_and(other.is_finite())
-        return distance.lower_equal(allowed).bool_and(finite).bool_or(self.equal(other))
+        self, other = meet(self, other)
+        ops = self._ops
+        function = ops.is_close
+        p, q = broadcast("is_close", self, other)
+        return wrap(function(p, q, rtol, atol, ops.bool_dtype), ops.of("bool"))
 
     def all_close(self: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8) -> bool:
         """Whether all elements are close. Waits for the device."""
@@ -252,14 +254,6 @@ class Float:
         check.space("grid_sample_2d", self, "the tensor")
         chosen = GridSampleOptions() if options is None else GridSampleOptions.of(options)
         return wrap(self._ops.grid_sample_2d(self.primitive, grid.primitive, chosen), self._ops)
-
-
-def _round_to(tensor: Tensor, scale: float, places: bool) -> Tensor:
-    if not places:
-        return tensor.div(scale).round().mul(scale)
-    scaled = tensor.mul(scale)
-    # What is too large to be scaled has no places.
-    return scaled.round().div(scale).mask_where(scaled.detach().is_inf(), tensor)
 
 
 def in_f32(formula: Callable[[Tensor], Tensor], tensor: Tensor) -> Tensor:

@@ -424,8 +424,7 @@ def _wrapped(tensor: Tensor, item: Any, size: int, axis: int) -> Tensor:
         if size > np.iinfo(found.dtype.numpy).max:
             found = found.cast("int")
         # An index below -size stays as it is, so that the error names the one that was given.
-        wrapped = found.add(size)
-        return found.mask_where(wrapped.equal(wrapped.clamp(0, size - 1)), wrapped) if size else found
+        return wrap(found._ops.wrapped_index(found.primitive, size), found._ops) if size else found
     array = host_array("getitem", item)
     if array.size == 0:
         array = array.astype(np.int64)

@@ -17,7 +17,19 @@ from burn_wgpu.std.dtype import RANGES
 from burn_wgpu.std.errors import ArgumentError, DTypeError, ShapeError
 from burn_wgpu.tensor import check
 from burn_wgpu.tensor.base import _squeeze, numpy_way
-from burn_wgpu.tensor.core import Operand, as_tensor, binary, compare, constant, meet, method, operand, unary, wrap
+from burn_wgpu.tensor.core import (
+    Operand,
+    as_tensor,
+    binary,
+    broadcast,
+    compare,
+    constant,
+    meet,
+    method,
+    operand,
+    unary,
+    wrap,
+)
 from burn_wgpu.tensor.creation import room
 
 if TYPE_CHECKING:
@@ -45,7 +57,7 @@ class Numeric:
         if type(other) is float or type(other) is int:
             if self.kind == "bool":
                 self._ops.sub  # raises  # noqa: B018
-            return unary(self, "neg").__add__(other)
+            return binary(self, other, "sub", "rsub_scalar")
         return _reflected(self, other, "sub", "sub_scalar")
 
     def __mul__(self: Tensor, other: Operand) -> Tensor:
@@ -59,7 +71,7 @@ class Numeric:
     def __rtruediv__(self: Tensor, other: Operand) -> Tensor:
         if self.kind == "float" and (type(other) is float or type(other) is int) and other == 1:
             return unary(self, "recip")
-        return _reflected(self, other, "div", "div_scalar")
+        return _reflected(self, other, "div", "div_scalar", "rdiv_scalar")
 
     def __floordiv__(self: Tensor, other: Operand) -> Tensor:
         """⌊self / other⌋, as Python's //, for negative operands too; floats by 0 and ±inf as NumPy's floor_divide."""
@@ -103,7 +115,7 @@ class Numeric:
         return _power(self, other)
 
     def __rpow__(self: Tensor, other: Operand) -> Tensor:
-        return _reflected(self, other, "powf" if self.kind == "float" else "powi", None)
+        return _reflected(self, other, "powf" if self.kind == "float" else "powi", None, "rpowf_scalar")
 
     def __matmul__(self: Tensor, other: Tensor | np.ndarray) -> Tensor:
         return _matmul(self, other)
@@ -213,19 +225,19 @@ class Numeric:
 
     def max_pair(self: Tensor, other: Operand) -> Tensor:
         """The larger of both, elementwise; NaN on either side gives NaN."""
-        return _pair(self, other, "max_pair", "lower")
+        return _pair(self, other, "max_pair", "clamp_min")
 
     def min_pair(self: Tensor, other: Operand) -> Tensor:
         """The smaller of both, elementwise; NaN on either side gives NaN."""
-        return _pair(self, other, "min_pair", "greater")
+        return _pair(self, other, "min_pair", "clamp_max")
 
     def maximum(self: Tensor, other: Operand) -> Tensor:
         """`max_pair`, as NumPy calls it."""
-        return _pair(self, other, "maximum", "lower")
+        return _pair(self, other, "maximum", "clamp_min")
 
     def minimum(self: Tensor, other: Operand) -> Tensor:
         """`min_pair`, as NumPy calls it."""
-        return _pair(self, other, "minimum", "greater")
+        return _pair(self, other, "minimum", "clamp_max")
 
     def clamp(self: Tensor, min: float | None = None, max: float | None = None) -> Tensor:
         """x limited to min … max, numbers, either of which may be left out; NaN stays NaN. min above max is an error.
@@ -611,11 +623,13 @@ class Numeric:
 # ---------------------------------------------------------------------------------------------------- roads
 
 
-def _reflected(rhs: Tensor, lhs: Operand, name: str, scalar: str | None) -> Tensor:
-    """`lhs name rhs` where lhs is a number or an array."""
+def _reflected(rhs: Tensor, lhs: Operand, name: str, scalar: str | None, left: str | None = None) -> Tensor:
+    """`lhs name rhs` where lhs is a number or an array; of floats and a number by the function `left`."""
     found = operand(name, lhs, rhs)
     if found is None:
         return NotImplemented  # type: ignore[no-any-return]
+    if left is not None and rhs.kind == "float" and isinstance(found, (int, float)):
+        return wrap(getattr(rhs._ops, left)(rhs.primitive, found), rhs._ops)
     return binary(_left(rhs, found, name), rhs, name, scalar)
 
 
@@ -645,11 +659,7 @@ def _floor_divide(lhs: Tensor, rhs: Operand) -> Tensor:
         other = check.operation_scalar("floor_divide", other, lhs.dtype)
     if lhs.kind == "float":
         return binary(lhs.dequantize(), other, "floor_divide", "floor_divide_scalar")
-    rest = binary(lhs, other, "remainder", "remainder_scalar")
-    # Truncated, and one less where the truncated rest is not the floored one: self − rest could wrap.
-    whole = binary(lhs, other, "div", "div_scalar")
-    short = binary(lhs, binary(whole, other, "mul", "mul_scalar"), "sub", None).not_equal(rest)
-    return binary(whole, short.cast(lhs.dtype), "sub", None)
+    return binary(lhs, other, "floor_divide", "floor_divide_scalar")
 
 
 def _power(base: Tensor, exponent: Operand) -> Tensor:
@@ -796,18 +806,19 @@ def _arg(tensor: Tensor, name: str, dim: int | None, keepdim: bool) -> Tensor:
     return result if keepdim else _squeeze(name, result, (axis,))
 
 
-def _pair(lhs: Tensor, value: Operand, name: str, lose: str) -> Tensor:
-    """The value where lhs loses against it or it is NaN, else lhs (which may be NaN)."""
-    if lhs.kind == "int":
-        found = operand(name, value, lhs)
-        value = check.operation_scalar(name, found, lhs.dtype) if isinstance(found, (int, float)) else value
-    rhs = as_tensor(name, value, lhs, "the right operand")
+def _pair(lhs: Tensor, value: Operand, name: str, scalar: str) -> Tensor:
+    """The larger or the smaller of both; of a number by the function `scalar`."""
+    found: Any = operand(name, value, lhs)
+    if lhs.kind == "bool":
+        lhs._ops.clamp  # raises  # noqa: B018
+    if isinstance(found, (int, float)):
+        if lhs.kind == "int":
+            found = check.fill(name, check.operation_scalar(name, found, lhs.dtype), lhs.dtype)
+        return wrap(getattr(lhs._ops, scalar)(lhs.primitive, found), lhs._ops)
+    lhs, rhs = meet(lhs, as_tensor(name, found if found is not None else value, lhs, "the right operand"))
     check.operands(name, lhs, rhs)
-    shape = check.broadcast(name, lhs.shape, rhs.shape)
-    take = compare(lhs, rhs, lose, lose + "_elem")
-    if lhs.kind == "float":
-        take = take.bool_or(rhs.not_equal(rhs))
-    return lhs.expand(shape).mask_where(take, rhs)
+    function = getattr(lhs._ops, "max_pair" if scalar == "clamp_min" else "min_pair")
+    return wrap(function(*broadcast(name, lhs, rhs)), lhs._ops)
 
 
 def _k(name: str, tensor: Tensor, k: int, dim: int) -> tuple[int, int]:

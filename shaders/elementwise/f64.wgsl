@@ -13,6 +13,8 @@ fn float_sign(x: V) -> V {
 fn float_clamp_min(x: V, low: V) -> V { return max_f64(x, low); }
 fn float_clamp_max(x: V, high: V) -> V { return min_f64(x, high); }
 fn float_clamp(x: V, low: V, high: V) -> V { return max_f64(min_f64(x, high), low); }
+fn float_max_pair(x: V, y: V) -> V { return max_f64(x, y); }
+fn float_min_pair(x: V, y: V) -> V { return min_f64(x, y); }
 fn relu(x: V) -> V { return select(x, vec2<u32>(0u), not_above_zero_f64(x)); }
 fn relu_backward(output: V, grad: V) -> V { return select(grad, vec2<u32>(0u), not_above_zero_f64(output)); }
 fn threshold(x: V, limit: V, value: V) -> V { return select(x, value, less_f64(x, limit) || equal_f64(x, limit)); }
@@ -22,6 +24,7 @@ fn hard_shrink(x: V, limit: V) -> V {
 }
 fn not_above_zero_f64(x: V) -> bool { return is_zero_f64(x) || (negative_f64(x) && !is_nan_f64(x)); }
 
+fn float_is_finite(x: V) -> bool { return (x.y & 0x7ff00000u) != 0x7ff00000u; }
 fn float_is_nan(x: V) -> bool { return is_nan_f64(x); }
 fn float_is_inf(x: V) -> bool { return same_f64(magnitude_f64(x), vec2<u32>(0u, 0x7ff00000u)); }
 

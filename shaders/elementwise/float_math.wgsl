@@ -6,6 +6,9 @@ fn float_sqrt(x: V) -> V { return sqrt_f32(x); }
 fn float_hypot(x: V, y: V) -> V { return hypot_f32(x, y); }
 fn float_powf(x: V, y: V) -> V { return pow_f32(x, y); }
 
+fn float_rpowf_scalar(x: V, left: V) -> V { return pow_f32(left, x); }
+
+fn float_expm1(x: V) -> V { return expm1_f32(x); }
 fn float_exp(x: V) -> V { return exp_f32(x); }
 fn float_log(x: V) -> V { return log_f32(x); }
 fn float_log1p(x: V) -> V { return log1p_f32(x); }

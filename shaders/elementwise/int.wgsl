@@ -13,6 +13,10 @@ fn int_clamp_min(x: V, low: V) -> V { return select(x, low, x < low); }
 fn int_clamp_max(x: V, high: V) -> V { return select(x, high, x > high); }
 fn int_clamp(x: V, low: V, high: V) -> V { return int_clamp_min(int_clamp_max(x, high), low); }
 
+fn int_rsub_scalar(x: V, left: V) -> V { return left - x; }
+fn int_max_pair(x: V, y: V) -> V { return select(x, y, y > x); }
+fn int_min_pair(x: V, y: V) -> V { return select(x, y, y < x); }
+
 fn bitwise_and(x: V, y: V) -> V { return x & y; }
 fn bitwise_or(x: V, y: V) -> V { return x | y; }
 fn bitwise_xor(x: V, y: V) -> V { return x ^ y; }

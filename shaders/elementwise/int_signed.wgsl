@@ -20,6 +20,15 @@ fn int_remainder(x: V, y: V) -> V {
     let moved = select(r, r + safe, r != V(0) && (r < V(0)) != (safe < V(0)));
     return select(V(0), moved, plain);
 }
+// ⌊x / y⌋; x − r could wrap, so one is taken off the truncated quotient.
+fn int_floor_divide(x: V, y: V) -> V {
+    let plain = y != V(0) && y != V(-1);
+    let safe = select(V(1), y, plain);
+    let q = x / safe;
+    let below = x - safe * q != V(0) && (x < V(0)) != (safe < V(0));
+    return select(select(V(0), V(0) - x, y == V(-1)), select(q, q - V(1), below), plain);
+}
+fn int_wrapped_index(x: V, size: V) -> V { return select(x, x + size, x < V(0) && x >= V(0) - size); }
 // Negative exponents: the real result truncated, which is ±1 for ±1 and else 0.
 fn int_powi(x: V, y: V) -> V {
     let unit = select(V(0), select(x, V(1), (y & V(1)) == V(0)), x == V(1) || x == V(-1));
@@ -29,4 +38,5 @@ fn int_powi(x: V, y: V) -> V {
 // What is reported: division by zero, and zero to a negative power.
 fn int_div_fault(x: V, y: V) -> bool { return y == V(0); }
 fn int_remainder_fault(x: V, y: V) -> bool { return y == V(0); }
+fn int_floor_divide_fault(x: V, y: V) -> bool { return y == V(0); }
 fn int_powi_fault(x: V, y: V) -> bool { return x == V(0) && y < V(0); }

@@ -98,7 +98,7 @@ def formula(name: str, dtype: DType, arrays: list[np.ndarray], scalars: Any) -> 
 
 def forbidden(name: str, arrays: list[np.ndarray]) -> np.ndarray:
     """Where an operand is outside the function's domain."""
-    if name in ("int_div", "int_remainder"):
+    if name in ("int_div", "int_remainder", "int_floor_divide"):
         return arrays[1] == 0
     if name == "int_powi":
         return (arrays[0] == 0) & (arrays[1] < 0)

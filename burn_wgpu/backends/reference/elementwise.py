@@ -68,5 +68,7 @@ _FAULTS: dict[str, Callable[[str, list[np.ndarray]], None]] = {
     "int_div_scalar": _zero_divisor,
     "int_remainder": _zero_divisor,
     "int_remainder_scalar": _zero_divisor,
+    "int_floor_divide": _zero_divisor,
+    "int_floor_divide_scalar": _zero_divisor,
     "int_powi": _zero_to_negative,
 }

@@ -25,7 +25,7 @@ INT_FILES = ("elementwise/int",)
 BOOL_FILES = ("elementwise/bool",)
 HALF_FILES = ("lib/exp_half",)
 BITS_FILE = "elementwise/f64"
-_DIVIDES = ("int_div", "int_remainder", "int_powi")
+_DIVIDES = ("int_div", "int_remainder", "int_floor_divide", "int_powi")
 
 
 def function_files(value: str) -> tuple[str, ...]:
@@ -140,7 +140,7 @@ def _general(declared: Elementwise) -> Callable[..., Any]:
         scalar_dtype = declared.scalar_dtype(main.dtype) if m else main.dtype
         scalars = tuple(as_scalar(s, scalar_dtype) for s in arguments[n : n + m])
         out_dtype: DType = arguments[n + m] if to_bool else main.dtype
-        if scalars == (0,) and declared.wgsl in ("int_div", "int_remainder"):
+        if scalars == (0,) and declared.wgsl in _DIVIDES[:3]:
             raise DivisionByZero(f"{name}: the divisor is 0; an integer cannot be divided by it")
         device = main.device
         dtype = main.dtype

@@ -42,6 +42,17 @@ def hypot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(x) | np.isnan(y), x.dtype.type(np.nan), np.hypot(x, y))
 
 
+def round_to(x: np.ndarray, up: Any, down: Any) -> np.ndarray:
+    """Ties to even; what is too large to be scaled has no places."""
+    scaled = x * up / down
+    return np.where(np.isfinite(scaled), np.rint(scaled) * down / up, x)
+
+
+def is_close(x: np.ndarray, y: np.ndarray, rtol: Any, atol: Any) -> np.ndarray:
+    """Infinities of one sign are close, NaN never is."""
+    return np.where(np.isfinite(x) & np.isfinite(y), np.abs(x - y) <= atol + rtol * np.abs(y), x == y)
+
+
 def int_div(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """x / y truncated toward zero; MIN / −1 wraps to MIN; 0 where y is 0."""
     zero = y == 0
@@ -50,6 +61,19 @@ def int_div(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     # The floor is one too low where the signs differ and something remains.
     up = (np.remainder(x, safe) != 0) & ((x < 0) != (safe < 0))
     return np.where(zero, x.dtype.type(0), floor + up.astype(x.dtype))
+
+
+def int_floor_divide(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """⌊x / y⌋; MIN // −1 wraps to MIN; 0 where y is 0."""
+    zero = y == 0
+    return np.where(zero, x.dtype.type(0), np.floor_divide(x, np.where(zero, y.dtype.type(1), y)))
+
+
+def wrapped_index(x: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """x + size for x in [−size, −1], else x."""
+    if x.dtype.kind == "u":
+        return x
+    return np.where((x < 0) & (x >= -size), x + size, x)
 
 
 def int_remainder(x: np.ndarray, y: np.ndarray) -> np.ndarray:

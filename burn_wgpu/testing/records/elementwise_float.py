@@ -16,6 +16,7 @@ NUMBERS = ((2.5,), (-3.0,), (0.0,), (float("inf"),), (float("nan"),))
 ROUNDED = 0.5001
 
 _POWER = (mixed(anything(), sizes(-4.0, 4.0), normal(10.0)), mixed(anything(), normal(10.0), between(-20, 20)))
+_NEAR = normal(1.0, 0.0, -0.0, 1.0, 1.5, -1.0, float("inf"), float("-inf"), float("nan"))
 
 
 def _comparison(name: str) -> tuple[Record, Record]:
@@ -41,6 +42,17 @@ FLOAT = (
     Record("float_floor_divide_scalar", ONE, FLOATS, NUMBERS, ulp=4),
     Record("float_fmod", TWO, FLOATS),
     Record("float_fmod_scalar", ONE, FLOATS, NUMBERS),
+    Record("float_rsub_scalar", ONE, FLOATS, NUMBERS, ulp=ROUNDED),
+    Record("float_rdiv_scalar", ONE, FLOATS, NUMBERS, ulp=4),
+    Record("float_rpowf_scalar", (_POWER[1],), FLOATS, ((2.0,), (-3.0,), (0.5,), (0.0,), (float("inf"),)), ulp=16),
+    Record("float_scale", ONE, FLOATS, ((0.017453292519943295,), (-3.0,), (float("inf"),)), ulp=ROUNDED),
+    # Which zero is the larger one is left open.
+    Record("float_max_pair", TWO, FLOATS, zero_sign=False),
+    Record("float_min_pair", TWO, FLOATS, zero_sign=False),
+    # Factors that are exact, so that the nearest integer is the same for the oracle.
+    Record("float_round_to", ONE, FLOATS, ((8.0, 1.0), (1.0, 16.0)), ulp=4),
+    Record("float_is_finite", ONE, FLOATS),
+    Record("float_is_close", (_NEAR, _NEAR), FLOATS, ((1e-5, 1e-8), (0.125, 0.6), (0.0, 0.7))),
     Record("float_neg", ONE, FLOATS),
     Record("float_abs", ONE, FLOATS),
     Record("float_sign", ONE, FLOATS),
@@ -60,6 +72,7 @@ FLOAT = (
     Record("float_hypot", TWO, FLOATS, ulp=4),
     Record("float_exp", ONE, FLOATS, ulp=4),
     Record("float_log", ONE, FLOATS, ulp=4),
+    Record("float_expm1", (mixed(anything(), between(-1, 1)),), FLOATS, ulp=16),
     Record("float_log1p", (mixed(anything(), between(-1, 1)),), FLOATS, ulp=16),
     Record("float_sin", ONE, FLOATS, ulp=4, absolute=2e-6),
     Record("float_cos", ONE, FLOATS, ulp=4, absolute=2e-6),

@@ -87,7 +87,7 @@ def draw(record: Record, rng: np.random.Generator, dtype: DType, n: int) -> list
 
 
 def divides_by_zero(name: str, arrays: Sequence[np.ndarray]) -> np.ndarray:
-    if name in ("int_div", "int_remainder"):
+    if name in ("int_div", "int_remainder", "int_floor_divide"):
         return arrays[1] == 0
     if name == "int_powi":
         return (arrays[0] == 0) & (arrays[1] < 0)
@@ -342,7 +342,7 @@ def test_shift_counts_are_taken_modulo_the_width(device: WgpuDevice) -> None:
     assert down(B.bitwise_right_shift_scalar(x, 15)).tolist() == [0, -1, 0]
 
 
-@pytest.mark.parametrize("name", ["int_div", "int_remainder"])
+@pytest.mark.parametrize("name", ["int_div", "int_remainder", "int_floor_divide"])
 @pytest.mark.parametrize("dtype", [dt.I32, dt.U8, dt.I64])
 def test_a_zero_divisor_is_raised_at_the_next_read(name: str, dtype: DType, device: WgpuDevice) -> None:
     usable(device, dtype)
@@ -367,7 +367,7 @@ def test_the_padding_behind_the_last_element_is_no_zero_divisor(size: int, devic
     assert down(B.int_div(up(ones, dt.I32, device), up(ones, dt.I32, device))).tolist() == ones.tolist()
 
 
-@pytest.mark.parametrize("name", ["int_div_scalar", "int_remainder_scalar"])
+@pytest.mark.parametrize("name", ["int_div_scalar", "int_remainder_scalar", "int_floor_divide_scalar"])
 def test_a_number_that_is_zero_as_divisor_is_raised_at_once(name: str, device: WgpuDevice) -> None:
     with pytest.raises(DivisionByZero) as error:
         getattr(B, name)(up(np.ones(3, np.int32), dt.I32, device), 0)
