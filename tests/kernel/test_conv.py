@@ -8,6 +8,7 @@ from burn_wgpu.contract.options import ConvOptions, ConvTransposeOptions
 from burn_wgpu.kernel.conv import (
     TILE_STEPS,
     TILES,
+    WINDOWS,
     choose,
     conv_correlation,
     conv_transpose_correlation,
@@ -15,7 +16,11 @@ from burn_wgpu.kernel.conv import (
     conv_x_correlation,
     correlation_plan,
     variants,
+    window_bytes,
+    window_tile,
 )
+from burn_wgpu.kernel.conv_text import Axis
+from burn_wgpu.kernel.conv_window_text import meeting
 from burn_wgpu.shader.capability import Capability
 from burn_wgpu.shader.launch import check
 from burn_wgpu.std import dtype as dt
@@ -132,3 +137,84 @@ def test_a_software_adapter_splits_what_one_thread_might_sum_again() -> None:
         plan = correlation_plan("conv2d_x_backward", *correlation, dt.F32, device, kernel="tile_32x32", splits=1)
         partial = 4 * -(-16 * 9216 // TILE_STEPS) * 16 * 64
         assert plan.scratch == ((partial, 4 * 16 * 9216) if software else (4 * 16 * 9216,))
+
+
+def test_big_products_are_windows_small_ones_tiles() -> None:
+    def chosen(x: tuple[int, ...], w: tuple[int, ...], stride: int = 1, padding: int = 0, groups: int = 1):
+        return choose(conv(x, w, stride, padding, groups)[1], LARGE)
+
+    assert chosen((32, 3, 224, 224), (64, 3, 7, 7), 2, 3) == ("window_64x128", 1)
+    assert chosen((32, 512, 7, 7), (512, 512, 3, 3), 1, 1) == ("window_64x128", 2)
+    assert chosen((1, 64, 56, 56), (64, 64, 3, 3), 1, 1)[0] == "tile_64x64"
+    assert chosen((32, 128, 56, 56), (128, 4, 3, 3), 1, 1, 32) == ("strip", 1)
+    assert chosen((32, 64, 56, 56), (256, 64, 1, 1)) == ("tile_128x64", 1)
+    assert chosen((32, 1024, 14, 14), (256, 1024, 1, 1)) == ("tile_64x128_deep", 1)
+    assert chosen((2, 64, 64), (96, 64, 40))[0].startswith("tile")  # more taps than a slice writes out
+
+
+def test_weight_gradients_read_along_memory() -> None:
+    for shape, weight, groups, wanted in (
+        ((32, 64, 56, 56), (64, 64, 3, 3), 1, ("lines_64x64", 56)),
+        ((32, 128, 56, 56), (128, 4, 3, 3), 32, ("lines_8x64", 64)),
+    ):
+        x = Layout.dense(shape)
+        options = ConvOptions((1, 1), (1, 1), groups=groups)
+        out, what = conv_weight_correlation(x, weight, x, options)
+        assert choose(what, LARGE) == wanted and choose(what, Capability(software=True))[0] != wanted[0]
+        plan = correlation_plan("conv2d_weight_backward", out, what, dt.F32, DEFAULT)
+        assert [launch.key.file for launch in plan.launches] == [
+            "conv/window",
+            "matmul/finish",
+        ]  # no copy of the gradient
+
+
+def test_windows_turn_the_weights_once_and_join_phases_that_are_alike() -> None:
+    x = Layout.dense((2, 16, 8, 8))
+    for taps, products in ((4, 1), (3, 4)):  # stride 2: phases of 3 taps see one or two of them
+        w = Layout.dense((16, 64, taps, taps))
+        out, what = conv_transpose_correlation(x, w, ConvTransposeOptions((2, 2), (1, 1)), "conv_transpose2d")
+        plan = correlation_plan("conv_transpose2d", out, what, dt.F32, DEFAULT, kernel="window_64x128")
+        files = [launch.key.file for launch in plan.launches]
+        assert files == ["elementwise/map", *["matmul/tile"] * products]
+    turned = Layout.dense((16, 3, 3, 64)).permute((3, 0, 1, 2))  # its rows are neighbours already
+    out, what = conv_correlation(x, turned, ConvOptions((1, 1), (1, 1)), "conv2d")
+    plan = correlation_plan("conv2d", out, what, dt.F32, DEFAULT, kernel="window_64x128")
+    assert [launch.key.file for launch in plan.launches] == ["matmul/tile"]
+
+
+def test_the_depth_of_windows_suits_the_taps_and_the_limits() -> None:
+    for taps, depth in (((3, 3), 9), ((1, 1), 10), ((2, 2), 8), ((7, 7), 7), ((5, 5), 10)):
+        what = conv((2, 40, 16, 16), (64, 40, *taps), stride=2)[1]
+        assert window_tile(what, WINDOWS["window_64x128"], DEFAULT).depth == depth
+    for name, window in WINDOWS.items():
+        device = LARGE if name == "window_64x64" else DEFAULT  # two threads a column: at least two channels a slice
+        for channels in (1, 2, 3, 64):
+            tile = window_tile(conv((2, channels, 16, 16), (64, channels, 3, 3))[1], window, device)
+            assert window_bytes(tile, window) <= device.max_workgroup_bytes, name
+            assert tile.columns * tile.depth % tile.threads == 0
+    out, what = conv((2, 64, 16, 16), (64, 64, 3, 3))
+    for device in (LARGE, DEFAULT):
+        plan = correlation_plan("conv2d", out, what, dt.F32, device, kernel="window_64x64")
+        check(plan, device)
+        assert ("tap_at" in plan.launches[-1].key.prelude) is (device is DEFAULT)  # then a tile computes it
+
+
+def test_strips_are_one_launch_where_the_stride_divides_their_blocks() -> None:
+    for stride, launches in ((1, 1), (2, 1), (4, 1), (3, 9)):
+        options = ConvOptions((stride,) * 2, (2, 2), groups=4)
+        x, w = Layout.dense((2, 4, 24, 24)), Layout.dense((4, 1, 5, 5))
+        grad = Layout.dense(conv_correlation(x, w, options, "conv2d")[0])
+        made = conv_x_correlation(x.shape, w, grad, options)
+        plan = correlation_plan("conv2d_x_backward", *made, dt.F32, DEFAULT, kernel="strip")
+        assert [launch.key.file for launch in plan.launches] == ["conv/strip"] * launches
+        halves = correlation_plan("conv2d_x_backward", *made, dt.F16, DEFAULT, kernel="strip")
+        assert halves.launches[0].key.file == ("conv/strip" if launches == 1 else "conv/direct")
+
+
+def test_a_block_of_a_strip_meets_each_tap_of_its_outputs_once() -> None:
+    """`meeting` is what Axis says: output o and tap t meet at (o·step + t·tap_step + first) / divide."""
+    axis = Axis(9, 18, 4, 1, -1, 1, 2, 1, 1, 1)
+    met = {(o, t): meeting(axis, o, t) for o in range(4) for t in range(4)}
+    assert {pair: place for pair, place in met.items() if place is not None} == {
+        (0, 1): 0, (0, 3): -1, (1, 0): 1, (1, 2): 0, (2, 1): 1, (2, 3): 0, (3, 0): 2, (3, 2): 1,
+    }  # fmt: skip
