@@ -191,7 +191,7 @@ def same_payload(source: Form, axes: Sequence[int], scheme: QuantScheme) -> bool
     before = order(source.scheme.store)
     after = [axes[a] for a in order(scheme.store)]
     return [a for a in before if source.shape[a] != 1] == [a for a in after if source.shape[a] != 1] and (
-        not source.scheme.store.is_packed or before[-1] == after[-1]
+        not source.scheme.store.is_packed or before[-1:] == after[-1:]
     )
 
 

@@ -85,8 +85,8 @@ def encode_scales(scales: np.ndarray, dtype: ScaleDtype) -> bytes:
         case ScaleDtype.F16:
             with np.errstate(over="ignore"):
                 half = scales.astype(np.float16)
-            low = half.astype(np.float32) < scales
-            half[low] = np.nextafter(half[low], np.float16(np.inf))
+                low = half.astype(np.float32) < scales
+                half[low] = np.nextafter(half[low], np.float16(np.inf))
             half[np.isposinf(half) & (scales >= 0)] = np.float16(65504)
             return half.astype("<f2").tobytes()
         case ScaleDtype.BF16:

@@ -88,6 +88,7 @@ def test_a_packed_matrix_is_transposed_by_its_name_and_bytes_are_not() -> None:
     native = QuantScheme(QuantValue.Q4S, QuantStore.native())
     assert not same_payload(Form((4, 6), native), (1, 0), native)
     assert same_payload(Form((4, 1), native), (1, 0), native)
+    assert same_payload(Form((), QuantScheme()), (), QuantScheme())
 
 
 def test_a_plan_is_a_value() -> None:

@@ -263,6 +263,46 @@ def test_another_device_gets_the_payload(device: WgpuDevice) -> None:
         same(reference, moved)
 
 
+def _drawn(rng: np.random.Generator) -> tuple[tuple[int, ...], QuantScheme]:
+    """A shape of up to five axes with a scheme that fits it."""
+    rank = int(rng.integers(0, 6))
+    extents = [int(e) for e in rng.choice([1, 1, 2, 3, 4, 8], rank)]
+    shape = tuple(int(e * rng.integers(1, 4)) for e in extents)
+    packed = int(rng.integers(0, max(rank, 1)))
+    store = (QuantStore.native(), QuantStore.packed_native(packed), QuantStore.packed_u32(packed))[rng.integers(3)]
+    scheme = QuantScheme(list(QuantValue)[rng.integers(9)], store)
+    dtype, levels = list(ScaleDtype)[rng.integers(5)], rng.integers(3)
+    if levels == 0 or rank == 0:
+        return shape, scheme.per_tensor(dtype)
+    scheme = scheme.per_block(extents[rng.integers(0, rank) :], dtype)
+    two = levels == 2 and dtype in (ScaleDtype.F16, ScaleDtype.UE4M3)
+    return shape, scheme.per_tensor(ScaleDtype.F32) if two else scheme
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_drawn_schemes_survive_a_chain_of_movements(seed: int, device: WgpuDevice) -> None:
+    rng = np.random.default_rng(seed)
+    shape, scheme = _drawn(rng)
+    x = (rng.normal(size=shape) * 10.0 ** rng.integers(-6, 7)).astype(np.float32)
+    a, b = both(x, scheme, scales_for(scheme, shape), overall_for(scheme), device)
+    same(a, b)
+    for _ in range(3):
+        axes = tuple(int(i) for i in rng.permutation(len(a.shape)))
+        name, argument = (
+            ("q_permute", axes), ("q_flip", axes[: rng.integers(0, len(axes) + 1)]), ("q_reshape", (1, *a.shape)),
+        )[rng.integers(3)]  # fmt: skip
+        try:
+            a = getattr(REF, name)(a, argument)
+        except ArgumentError as error:  # a block of more than five extents
+            with pytest.raises(ArgumentError) as caught:
+                getattr(B, name)(b, argument)
+            assert str(caught.value) == str(error)
+            continue
+        b = getattr(B, name)(b, argument)
+        same(a, b)
+    same_numbers(a, b)
+
+
 def test_a_transaction_reads_quantized_tensors_in_the_same_wait(
     device: WgpuDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
