@@ -512,6 +512,29 @@ class FloatOps(Group):
         """The sum along several axes, each kept with size 1."""
         return reduce.sum_dims(self, tensor, dims)
 
+    def float_var(self, tensor: FloatPrim, dims: Sequence[int], correction: float) -> FloatPrim:
+        """Σ (x − mean)² / max(n − correction, 0) over axes, each kept with size 1; in f32 for halves."""
+        return reduce.var(self, tensor, dims, correction)
+
+    def float_std(self, tensor: FloatPrim, dims: Sequence[int], correction: float) -> FloatPrim:
+        """√float_var, rounded once."""
+        return reduce.std(self, tensor, dims, correction)
+
+    def float_norm(self, tensor: FloatPrim, dims: Sequence[int], p: float) -> FloatPrim:
+        """(Σ |x|^p)^(1/p) over axes, each kept with size 1; for p = 0 how many elements are not 0. p is finite."""
+        return reduce.norm(self, tensor, dims, p)
+
+    def float_inner(self, lhs: FloatPrim, rhs: FloatPrim, dims: Sequence[int]) -> FloatPrim:
+        """Σ lhs·rhs of equal shapes over axes, each kept with size 1; in f32 for halves."""
+        return reduce.inner(self, lhs, rhs, dims)
+
+    def float_cosine(self, lhs: FloatPrim, rhs: FloatPrim, dim: int, eps: float) -> FloatPrim:
+        """Σ lhs·rhs / (max(|lhs|, eps) · max(|rhs|, eps)) along dim, kept with size 1; 0 for vectors of length 0.
+
+        Lengths neither overflow nor underflow. Operands broadcast over the other axes; in f32 for halves.
+        """
+        return reduce.cosine(self, lhs, rhs, dim, eps)
+
     def float_prod(self, tensor: FloatPrim) -> FloatPrim:
         """[1]: the product of all elements; 1 of none."""
         return reduce.whole(self, tensor, "prod_dim")

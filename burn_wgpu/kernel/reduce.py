@@ -476,6 +476,63 @@ def reduce_plan(
     return Plan(operation, 1, tuple(outs), tuple(launches), tuple(scratch))
 
 
+def spread_plan(
+    operation: str, layout: Layout, dtype: DType, axes: Sequence[int], correction: float, root: bool, device: Capability
+) -> Plan:
+    """Σ (x − mean)² / max(n − correction, 0) along axes, which keep size 1; its root if `root`."""
+    text = (
+        "fn variance(a: A) -> f32 {\n"
+        f"    let left = max(a.count - {correction!r}, 0.0);\n"
+        "    if (magnitude(a.head) >= INF_BITS || magnitude(a.tail) >= INF_BITS) { return nan(); }\n"
+        "    if (left > 0.0) { return a.squares / left; }\n"
+        "    return select(inf(), nan(), magnitude(a.squares) == 0u);\n}"
+    )
+    what = Fold("spread", ("lib/reduce_moments", "lib/math"), text, 16)
+    value = "sqrt_f32(variance(a))" if root else "variance(a)"
+    return _float_plan(operation, what, (layout,), dtype, axes, value, float("nan"), device)
+
+
+def norm_plan(
+    operation: str, layout: Layout, dtype: DType, axes: Sequence[int], p: Literal[0, 1, 2], device: Capability
+) -> Plan:
+    """How many x are not 0, Σ |x| or √Σ x² along axes, which keep size 1."""
+    term = ("select(1.0, 0.0, magnitude(x) == 0u)", "absolute(x)", "x * x")[p]
+    what = Fold(f"l{p}", ("lib/reduce_norm", "lib/math"), f"fn term(x: V) -> f32 {{ return {term}; }}", 4)
+    return _float_plan(operation, what, (layout,), dtype, axes, "sqrt_f32(a)" if p == 2 else "a", 0.0, device)
+
+
+def inner_plan(operation: str, layout: Layout, dtype: DType, axes: Sequence[int], device: Capability) -> Plan:
+    """Σ x·y along axes, which keep size 1, of two tensors that lie alike."""
+    what = Fold("inner", ("lib/reduce_inner",), "", 4)
+    return _float_plan(operation, what, (layout, layout), dtype, axes, "a", 0.0, device)
+
+
+def cosine_plan(operation: str, layout: Layout, dtype: DType, axis: int, eps: float, device: Capability) -> Plan:
+    """Σ x·y / (|x|·|y|) along an axis, which keeps size 1, of two tensors that lie alike; lengths are at least eps."""
+    what = Fold("cosine", ("lib/reduce_cosine", "lib/math"), "", 16)
+    return _float_plan(operation, what, (layout, layout), dtype, (axis,), f"cosine_of(a, {eps!r})", 0.0, device)
+
+
+def _float_plan(
+    operation: str, what: Fold, layouts: Sequence[Layout], dtype: DType, axes: Sequence[int], value: str, none: float,
+    device: Capability,
+) -> Plan:  # fmt: skip
+    """A fold of float tensors that lie alike to one number of their dtype; `none` where there is nothing to fold."""
+    layout, inputs = layouts[0], len(layouts)
+    out = Out.of(tuple(1 if a in axes else n for a, n in enumerate(layout.shape)), dtype)
+    count = prod(layout.shape[a] for a in axes)
+    countable(operation, count, "elements for one result", "reduce slices of the tensor, then their results", device)
+    if count == 0:
+        return Plan(operation, inputs, (out,), fill_launches(out, none, inputs, device))
+    if out.layout.size == 0:
+        return Plan(operation, inputs, (out,), ())
+    launches, scratch = fold_launches(
+        what, [dtype] * inputs, Domain.of(layout, axes), [Result(dtype, value)], device,
+        range(inputs), (inputs,), inputs + 1,
+    )  # fmt: skip
+    return Plan(operation, inputs, (out,), tuple(launches), tuple(scratch))
+
+
 def _results(how: str, dtype: DType, out: DType | None, indices: DType | None) -> list[Result]:
     results = []
     kind = fold_kind(how, dtype)
@@ -546,6 +603,8 @@ def variants(device: Capability) -> Iterator[Plan]:
                 if axes is not None:
                     yield reduce_plan("argmax", "argmax", layout, dtype, axes, device, None, dt.I32)
                     yield reduce_plan("argmin", "argmin", layout, dtype, axes, device, dtype, dt.I64)
+        if dtype.is_float:
+            yield from _float_variants(dtype, device)
         view = Layout.dense((40, 60)).swap_dims(0, 1).slice([Slice(1), Slice(0, None, 3)])
         for axes in ((0,), (1,), None):
             yield reduce_plan("sum", "sum", view, dtype, axes, device, dtype)
@@ -554,6 +613,18 @@ def variants(device: Capability) -> Iterator[Plan]:
             for axes in ((0,), (1,), None):
                 for how in ("any", "all"):
                     yield reduce_plan(how, how, Layout.dense(shape), dtype, axes, device, dtype)
+
+
+def _float_variants(dtype: DType, device: Capability) -> Iterator[Plan]:
+    for shape in SHAPES:
+        layout = Layout.dense(shape)
+        for axis in (0, 1):
+            for root in (False, True):
+                yield spread_plan("std" if root else "var", layout, dtype, (axis,), 1.0, root, device)
+            for p in (0, 1, 2):
+                yield norm_plan("norm", layout, dtype, (axis,), p, device)  # type: ignore[arg-type]
+            yield inner_plan("inner", layout, dtype, (axis,), device)
+            yield cosine_plan("cosine_similarity", layout, dtype, axis, 1e-8, device)
 
 
 def value_dtypes(device: Capability) -> tuple[DType, ...]:

@@ -7,6 +7,7 @@ records of `burn_wgpu.contract.options`; halves accumulate in float32.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import nan, prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from burn_wgpu.contract.defaults import attention as attention_defaults
@@ -341,7 +342,9 @@ def cross_entropy_with_logits(logits: Tensor, target_probs: Tensor) -> Tensor:
     check.operands("cross_entropy_with_logits", logits, target_probs)
     check.same_shape("cross_entropy_with_logits", logits.shape, target_probs.shape, "target_probs")
     log_probs = wrap(logits._ops.backend.log_softmax(logits.primitive, logits.rank - 1), logits._ops)
-    return -(log_probs * target_probs).sum_dim(-1).mean()
+    ops, rows = log_probs._ops, prod(logits.shape[:-1])
+    total = ops.inner(log_probs.primitive, target_probs.dequantize().primitive, tuple(range(logits.rank)))
+    return wrap(ops.scale(ops.reshape(total, (1,)), -1 / rows if rows else nan), ops)
 
 
 # --------------------------------------------------------------------------------------------------- helpers

@@ -18,7 +18,6 @@ from burn_wgpu.std.dtype import BF16, F16, F32
 from burn_wgpu.std.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
 from burn_wgpu.tensor import check
 from burn_wgpu.tensor.core import from_host, wrap
-from burn_wgpu.tensor.float import in_f32
 from burn_wgpu.tensor.info import finfo
 
 if TYPE_CHECKING:
@@ -83,24 +82,12 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = -1, eps: float | None =
     rank = max(x1.rank, x2.rank)
     axis = check.dim(name, dim, rank)
     shape = check.broadcast(name, x1.shape, x2.shape)
-    first, second = (_unit(t.unsqueeze(rank=rank), axis, shape[axis], eps) for t in (x1, x2))
-    return (first * second).sum_dim(axis).cast(x1.dtype)
-
-
-def _unit(tensor: Tensor, axis: int, size: int, eps: float | None) -> Tensor:
-    """Vectors along an axis, which is repeated up to the size, divided by max(length, eps); 0 for those of length 0."""
-    wide = tensor.cast(F32) if _half(tensor) else tensor.dequantize()
-    wide = wide.expand(tuple(size if i == axis else n for i, n in enumerate(wide.shape)))
-    # The result does not depend on the scale, so that its derivative by the scale is 0.
-    largest = wide.detach().max_abs_dim(axis) if size else wide.detach().abs().sum_dim(axis)
-    scale = largest.mask_fill(largest.equal(0.0), 1.0)
-    scaled = wide / scale
-    squares = scaled.square().sum_dim(axis)
-    empty = squares.equal(0.0)
-    length = squares.mask_fill(empty, 1.0).sqrt()
-    if eps is not None:
-        length = length.max_pair(eps / scale)
-    return scaled / length
+    first, second = (
+        t.expand(tuple(shape[i] if i == axis else n for i, n in enumerate(t.shape)))
+        for t in (x1.dequantize().unsqueeze(rank=rank), x2.dequantize().unsqueeze(rank=rank))
+    )
+    least = 0.0 if eps is None else check.number(name, eps, "eps")
+    return wrap(first._ops.cosine(first.primitive, second.primitive, axis, least), first._ops)
 
 
 # ------------------------------------------------------------------------------------------------------ norms
@@ -215,20 +202,11 @@ def vector_normalize(tensor: Tensor, norm: Norm | float = 2, dim: int = -1, eps:
 def _norm(name: str, tensor: Tensor, p: float, dims: Sequence[int]) -> Tensor:
     check.kind(name, tensor, "the tensor", "float")
     p, axes = check.number(name, p, "the exponent"), check.dims(name, dims, tensor.rank)
-    if p == 0:
-        return tensor.not_equal(0.0).cast(tensor.dtype).sum_dims(axes)
     if p == inf:
         return tensor.max_abs_dims(axes)
     if p == -inf:
         return tensor.abs().min_dims(axes)
-    if p == 1:
-        return tensor.abs().sum_dims(axes)
-    if p == 2:
-        return in_f32(lambda x: x.square().sum_dims(axes).sqrt(), tensor)
-    even = p % 2 == 0 and abs(p) < 2**31
-    exponent = int(p) if even else p
-    # In f16 the powers of 300 are infinite where their norm is not.
-    return in_f32(lambda x: (x if even else x.abs()).powf(exponent).sum_dims(axes).powf(1 / p), tensor)
+    return wrap(tensor._ops.norm(tensor.primitive, axes, p), tensor._ops)
 
 
 # --------------------------------------------------------------------------------------------- factorisations

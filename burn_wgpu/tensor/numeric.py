@@ -575,7 +575,9 @@ class Numeric:
         check.exact_rank("dot", other, 1, "rhs")
         if self.shape != other.shape:
             raise ShapeError(f"dot: lhs has {self.shape[0]} elements and rhs {other.shape[0]}; the sizes must be equal")
-        return self.mul(other).sum()
+        if self.kind != "float" or self.is_quantized or other.is_quantized:
+            return self.mul(other).sum()
+        return wrap(self._ops.inner(self.primitive, other.primitive, (0,)), self._ops)
 
     def triu(self: Tensor, diagonal: int = 0) -> Tensor:
         """The upper triangle of the last two axes from the diagonal on; 0 elsewhere."""

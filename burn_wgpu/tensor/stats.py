@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
 from burn_wgpu.device import DTypeLike
@@ -13,7 +12,7 @@ from burn_wgpu.std.dtype import BF16, F16, F32
 from burn_wgpu.std.errors import ShapeError
 from burn_wgpu.tensor import check
 from burn_wgpu.tensor.base import _squeeze, numpy_way
-from burn_wgpu.tensor.float import in_f32
+from burn_wgpu.tensor.core import wrap
 
 if TYPE_CHECKING:
     from burn_wgpu.tensor.api import Tensor
@@ -106,10 +105,7 @@ def _spread(name: str, tensor: Tensor, dim: Dims, keepdim: bool, correction: flo
         result = _spread(name, tensor.flatten(), 0, True, correction)
         return result.reshape((1,) * tensor.rank) if keepdim else result
     axes = check.dims(name, dim, tensor.rank)
-    if name == "std":  # of halves: the variance may be infinite where its root is not
-        result = in_f32(lambda x: _var(name, x, axes, correction).sqrt(), tensor)
-    else:
-        result = _var(name, tensor, axes, correction)
+    result = _var(name, tensor, axes, correction)
     return result if keepdim else _squeeze(name, result, axes)
 
 
@@ -130,11 +126,8 @@ def _numpy_spread(
 
 def _var(name: str, tensor: Tensor, axes: tuple[int, ...], correction: float) -> Tensor:
     check.kind(name, tensor, "the tensor", "float")
-    half = tensor.dtype in (F16, BF16)
-    near = _near_zero(tensor.cast(F32) if half else tensor, axes)
-    count = max(prod(tensor.shape[axis] for axis in axes) - correction, 0)
-    spread = (near - near.mean_dims(axes)).square().sum_dims(axes).div(count)
-    return spread.cast(tensor.dtype) if half else spread
+    ops = tensor._ops
+    return wrap((ops.std if name == "std" else ops.var)(tensor.primitive, axes, correction), ops)
 
 
 def _near_zero(tensor: Tensor, axes: tuple[int, ...]) -> Tensor:

@@ -19,7 +19,7 @@ OURS = {
     FloatOps: {
         "float_floor_divide", "float_floor_divide_scalar", "float_rsub_scalar", "float_rdiv_scalar",
         "float_rpowf_scalar", "float_scale", "float_max_pair", "float_min_pair", "float_round_to", "float_is_finite",
-        "float_is_close", "float_expm1",
+        "float_is_close", "float_expm1", "float_var", "float_std", "float_norm", "float_inner", "float_cosine",
     },
     IntOps: {
         "int_floor_divide", "int_floor_divide_scalar", "int_rsub_scalar", "int_max_pair", "int_min_pair",

@@ -45,6 +45,26 @@ class ReferenceFloatOps(FloatOps):
     def float_sum_dims(self, tensor: RefTensor, dims: Sequence[int]) -> RefTensor:
         return self._reduced(tensor, tuple(dims), np.add)
 
+    def float_var(self, tensor: RefTensor, dims: Sequence[int], correction: float) -> RefTensor:
+        return self._spread(tensor, dims, correction, np.positive)
+
+    def float_std(self, tensor: RefTensor, dims: Sequence[int], correction: float) -> RefTensor:
+        return self._spread(tensor, dims, correction, np.sqrt)
+
+    @staticmethod
+    def _spread(tensor: RefTensor, dims: Sequence[int], correction: float, finish: np.ufunc) -> RefTensor:
+        axes, values = tuple(dims), lift64(tensor)
+        count = int(np.prod([tensor.shape[a] for a in axes], dtype=np.int64))
+        with np.errstate(all="ignore"):
+            apart = values - np.sum(values, axis=axes, keepdims=True) / np.float64(count)
+            spread = np.sum(apart * apart, axis=axes, keepdims=True) / np.float64(max(count - correction, 0))
+            return tensor.like(lower(finish(spread), tensor.dtype))
+
+    def float_inner(self, lhs: RefTensor, rhs: RefTensor, dims: Sequence[int]) -> RefTensor:
+        with np.errstate(all="ignore"):
+            total = np.sum(lift64(lhs) * lift64(rhs), axis=tuple(dims), keepdims=True)
+            return lhs.like(lower(total, lhs.dtype))
+
     def float_prod_dim(self, tensor: RefTensor, dim: int) -> RefTensor:
         return self._reduced(tensor, dim, np.multiply)
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 
 from burn_wgpu.backends.wgpu.movement_ops import stored
-from burn_wgpu.backends.wgpu.run import run, run1
+from burn_wgpu.backends.wgpu.run import contiguous, run, run1
 from burn_wgpu.backends.wgpu.tensor import WgpuTensor
+from burn_wgpu.contract.defaults import reduce
 from burn_wgpu.contract.defaults.order import index_dtype
-from burn_wgpu.kernel.reduce import reduce_plan
+from burn_wgpu.kernel.reduce import cosine_plan, inner_plan, norm_plan, reduce_plan, spread_plan
 from burn_wgpu.std.dtype import DType
 
 
@@ -48,6 +50,20 @@ def _with_indices(
     return values, places
 
 
+def _spread(b: ReduceOps, name: str, tensor: WgpuTensor, axes: tuple[int, ...], correction: float) -> WgpuTensor:
+    layout, dtype, root = tensor.layout, tensor.dtype, name == "float_std"
+    if not axes or not isfinite(correction):
+        return (reduce.std if root else reduce.var)(b, tensor, axes, correction)  # type: ignore[return-value]
+    amount = float(correction)
+    key = (name, layout, dtype, axes, amount)
+    return run1(tensor.device, key, lambda c: spread_plan(name, layout, dtype, axes, amount, root, c), (tensor,))
+
+
+def _alike(lhs: WgpuTensor, rhs: WgpuTensor) -> tuple[WgpuTensor, WgpuTensor]:
+    """Two tensors of one shape that lie alike."""
+    return (lhs, rhs) if lhs.layout is rhs.layout else (contiguous(lhs), contiguous(rhs))
+
+
 class ReduceOps:
     """Sums, products, means, extrema, positions, any and all."""
 
@@ -62,6 +78,33 @@ class ReduceOps:
     def float_sum_dims(self, tensor: WgpuTensor, dims: Sequence[int]) -> WgpuTensor:
         """All axes in one kernel."""
         return _reduce("float_sum_dims", "sum", tensor, tuple(dims)) if dims else tensor
+
+    def float_var(self, tensor: WgpuTensor, dims: Sequence[int], correction: float) -> WgpuTensor:
+        return _spread(self, "float_var", tensor, tuple(dims), correction)
+
+    def float_std(self, tensor: WgpuTensor, dims: Sequence[int], correction: float) -> WgpuTensor:
+        return _spread(self, "float_std", tensor, tuple(dims), correction)
+
+    def float_norm(self, tensor: WgpuTensor, dims: Sequence[int], p: float) -> WgpuTensor:
+        layout, dtype, axes = tensor.layout, tensor.dtype, tuple(dims)
+        if p not in (0, 1, 2) or not axes:
+            return reduce.norm(self, tensor, axes, p)  # type: ignore[return-value]
+        key = ("float_norm", layout, dtype, axes, p)
+        return run1(tensor.device, key, lambda c: norm_plan("float_norm", layout, dtype, axes, int(p), c), (tensor,))  # type: ignore[arg-type]
+
+    def float_inner(self, lhs: WgpuTensor, rhs: WgpuTensor, dims: Sequence[int]) -> WgpuTensor:
+        lhs, rhs = _alike(lhs, rhs)
+        layout, dtype, axes = lhs.layout, lhs.dtype, tuple(dims)
+        key = ("float_inner", layout, dtype, axes)
+        return run1(lhs.device, key, lambda c: inner_plan("float_inner", layout, dtype, axes, c), (lhs, rhs))
+
+    def float_cosine(self, lhs: WgpuTensor, rhs: WgpuTensor, dim: int, eps: float) -> WgpuTensor:
+        if lhs.shape != rhs.shape or not isfinite(eps):
+            return reduce.cosine(self, lhs, rhs, dim, eps)  # type: ignore[return-value]
+        lhs, rhs = _alike(lhs, rhs)
+        layout, dtype = lhs.layout, lhs.dtype
+        key = ("float_cosine", layout, dtype, dim, eps)
+        return run1(lhs.device, key, lambda c: cosine_plan("float_cosine", layout, dtype, dim, eps, c), (lhs, rhs))
 
     def float_prod(self, tensor: WgpuTensor) -> WgpuTensor:
         return _reduce("float_prod", "prod", tensor, None)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from burn_wgpu.contract.defaults import op
+from burn_wgpu.contract.defaults.common import cast, widen
 from burn_wgpu.contract.defaults.shape import flatten, slice_dim
 from burn_wgpu.contract.types import BoolPrim, FloatPrim, IntPrim, TensorPrim
 from burn_wgpu.std.dtype import BF16, F16, F32, I32, U32, DType
@@ -32,6 +34,76 @@ def sum_dims(b: Any, tensor: FloatPrim, dims: Sequence[int]) -> FloatPrim:
     for dim in dims:
         tensor = b.float_sum_dim(tensor, dim)
     return tensor
+
+
+def var(b: Any, tensor: FloatPrim, dims: Sequence[int], correction: float) -> FloatPrim:
+    """Σ (x − mean)² / max(n − correction, 0); halves in f32."""
+    count = max(prod(tensor.shape[dim] for dim in dims) - correction, 0)
+    wide = widen(b, tensor)
+    near = _near_zero(b, wide, dims)
+    mean = b.float_div_scalar(b.float_sum_dims(near, dims), prod(tensor.shape[dim] for dim in dims))
+    apart = b.float_sub(near, mean)
+    squares = b.float_sum_dims(b.float_mul(apart, apart), dims)
+    return cast(b, b.float_div_scalar(squares, count), tensor.dtype)
+
+
+def std(b: Any, tensor: FloatPrim, dims: Sequence[int], correction: float) -> FloatPrim:
+    """The root of var; of halves before the rounding, since the variance may be infinite where its root is not."""
+    return cast(b, b.float_sqrt(var(b, widen(b, tensor), dims, correction)), tensor.dtype)
+
+
+def _near_zero(b: Any, tensor: FloatPrim, dims: Sequence[int]) -> FloatPrim:
+    """Less the first element along the axes, which no deviation depends on: the mean of numbers far from zero would be
+    rounded by more than they deviate.
+    """
+    first = tensor
+    for dim in dims:
+        if not tensor.shape[dim]:
+            return tensor
+        first = slice_dim(b, first, dim, Slice(0, 1))
+    return b.float_sub(tensor, first)  # type: ignore[no-any-return]
+
+
+def norm(b: Any, tensor: FloatPrim, dims: Sequence[int], p: float) -> FloatPrim:
+    """(Σ |x|^p)^(1/p), the count of what is not 0 for p = 0; in f32 for halves, where the powers of 300 are finite."""
+    wide = widen(b, tensor)
+    if p == 0:
+        hit = b.float_not_equal_elem(wide, 0.0, tensor.device.settings.bool_dtype)
+        return cast(b, b.float_sum_dims(b.bool_into_float(hit, wide.dtype), dims), tensor.dtype)
+    if p == 1:
+        return cast(b, b.float_sum_dims(b.float_abs(wide), dims), tensor.dtype)
+    if p == 2:
+        return cast(b, b.float_sqrt(b.float_sum_dims(b.float_mul(wide, wide), dims)), tensor.dtype)
+    even = p % 2 == 0 and abs(p) < 2**31
+    powers = b.float_powi_scalar(wide, int(p)) if even else b.float_powf_scalar(b.float_abs(wide), p)
+    return cast(b, b.float_powf_scalar(b.float_sum_dims(powers, dims), 1 / p), tensor.dtype)
+
+
+def inner(b: Any, lhs: FloatPrim, rhs: FloatPrim, dims: Sequence[int]) -> FloatPrim:
+    products = b.float_mul(widen(b, lhs), widen(b, rhs))
+    return cast(b, b.float_sum_dims(products, dims), lhs.dtype)
+
+
+def cosine(b: Any, lhs: FloatPrim, rhs: FloatPrim, dim: int, eps: float) -> FloatPrim:
+    """The product of unit vectors. Operands broadcast, but dim has one size."""
+    return cast(b, inner(b, _unit(b, lhs, dim, eps), _unit(b, rhs, dim, eps), (dim,)), lhs.dtype)
+
+
+def _unit(b: Any, tensor: FloatPrim, dim: int, eps: float) -> FloatPrim:
+    """Vectors along dim, divided by max(length, eps); 0 for those of length 0. Scaled by their largest magnitude first,
+    so that squares neither overflow nor vanish.
+    """
+    wide, kind = widen(b, tensor), tensor.device.settings.bool_dtype
+    if not tensor.shape[dim]:
+        return wide
+    largest = b.float_max_abs_dim(wide, dim)
+    scale = b.float_mask_fill(largest, b.float_equal_elem(largest, 0.0, kind), 1.0)
+    scaled = b.float_div(wide, scale)
+    squares = b.float_sum_dim(b.float_mul(scaled, scaled), dim)
+    length = b.float_sqrt(b.float_mask_fill(squares, b.float_equal_elem(squares, 0.0, kind), 1.0))
+    if eps:
+        length = b.float_max_pair(length, b.float_rdiv_scalar(scale, eps))
+    return b.float_div(scaled, length)  # type: ignore[no-any-return]
 
 
 def prod_dim(b: Any, tensor: TensorPrim, dim: int) -> TensorPrim:

@@ -133,6 +133,56 @@ REDUCTION = (
         units=_lanes,
         scale="absolute",
     ),
+    *(
+        Call(
+            name,
+            FLOATS,
+            (
+                lambda d: (d.normal(4, d.n), (1,), 1.0),
+                lambda d: (d.normal(d.n, 3), (0,), 0.0),
+                lambda d: (d.normal(d.n, 2, 3), (0, 2), 0.5),
+                lambda d: (d.ties(3, d.n, 2), (1,), 1.0),
+            ),
+            # The error of a difference is one of the number that it was.
+            units=lambda t, dims, correction: 16.0 + _lanes(t, dims),
+            least=1.0,
+        )
+        for name in ("float_var", "float_std")
+    ),
+    Call(
+        "float_norm",
+        FLOATS,
+        tuple(
+            lambda d, p=p, dims=dims: (d.normal(3, d.n, 2), dims, p)  # type: ignore[misc]
+            for p in (2.0, 0.0, 1.0, 3.0)
+            for dims in ((1,), (0, 2))
+        ),
+        units=lambda t, dims, p: 32.0 + _lanes(t, dims),
+    ),
+    Call(
+        "float_inner",
+        FLOATS,
+        (
+            lambda d: (d.normal(4, d.n), d.normal(4, d.n), (1,)),
+            lambda d: (d.normal(d.n, 3), d.normal(d.n, 3), (0,)),
+            lambda d: (d.normal(d.n, 2, 3), d.normal(d.n, 2, 3), (0, 1, 2)),
+            lambda d: (d.ties(d.n, 3), d.ties(d.n, 3), (0,)),
+        ),
+        units=lambda x, y, dims: _lanes(x, dims),
+        scale="absolute",
+    ),
+    Call(
+        "float_cosine",
+        FLOATS,
+        (
+            lambda d: (d.normal(4, d.n), d.normal(4, d.n), 1, 0.0),
+            lambda d: (d.normal(d.n, 3), d.normal(d.n, 3), 0, 1e-8),
+            lambda d: (d.normal(d.n, 3, 2, scale=1e-3), d.normal(1, 3, 2), 1, 0.5),
+            lambda d: (d.normal(2, d.n, scale=1e3), d.ties(2, d.n), 1, 0.0),
+        ),
+        units=lambda x, y, dim, eps: 16.0 + x.shape[dim],
+        least=1.0,
+    ),
     Call("float_matmul", FLOATS, _PRODUCTS, units=_inner, scale="absolute", largest=1000),
     Call("int_matmul", INTS, _PRODUCTS, largest=300),
     Call(
