@@ -334,9 +334,9 @@ def correlation_plan(
         splits = splits or chosen
     elif kernel not in KERNELS:
         raise ArgumentError(f"{operation}: there is no kernel '{kernel}'; there are {', '.join(KERNELS)}")
-    if kernel in WINDOWS and _slice(what, WINDOWS[kernel], device) is None:
+    if kernel in WINDOWS and not _window_fits(what, WINDOWS[kernel], device):
         kernel = "tile_64x64" if prod(axis.divide for axis in what.axes) <= MOST_PHASES else "direct"
-    if kernel == "strip" and not strip_parts(what, KINDS[dtype]):
+    if kernel == "strip" and not strip_parts(what):
         kernel = "direct"
     make = _Maker(steps, what, KINDS[dtype], dtype, bias, device)
     if what.terms == 0 or kernel == "direct":
@@ -356,13 +356,12 @@ def choose(what: Correlation, device: Capability) -> tuple[str, int]:
     few = m < 8 or n < 4
     if what.rows_first and k >= LONG_TERMS and not device.software and m > 1 and n >= 16:
         lines, wanted = ("lines_8x64", 8 * BUSY) if m <= 8 else ("lines_64x64", 2 * BUSY)
-        if _slice(what, WINDOWS[lines], device) is not None:
+        if _window_fits(what, WINDOWS[lines], device):
             return lines, _splits(_groups(what, n, lines), k, 256, wanted)
     if few and k >= 512 and what.size <= 1 << 16:
         return "dots", _splits(-(-what.size // 4), k, 4096)
-    last = what.axes[2]
-    shared = few or (m == 8 and what.groups > 1 and last.out % 4 == 0)
-    if shared and strip_parts(what, KINDS[dt.F32]) and (k <= 128 or what.size // (4 * m) >= LEAST_STRIPS):
+    shared = few or (m == 8 and what.groups > 1)
+    if shared and strip_parts(what) and (k <= 128 or what.size // (4 * m) >= LEAST_STRIPS):
         return "strip", 1
     phases = prod(axis.divide for axis in what.axes)
     if k <= DIRECT_TERMS and (few or k < 8 or phases > MOST_PHASES):
@@ -375,7 +374,7 @@ def choose(what: Correlation, device: Capability) -> tuple[str, int]:
         return "tile_32x32", _splits(_groups(what, n, "tile_32x32"), k, 128)
     if _pointwise(what):
         return _choose_pointwise(what, device)
-    if _slice(what, WINDOWS["window_64x128"], device) is not None:
+    if _window_fits(what, WINDOWS["window_64x128"], device):
         live = [phase for phase in _phases(what) if phase is not None]
         count = max(_groups(what, phase.columns, "window_64x128") for phase in live) * (
             len(live) if _alike(live) else 1
@@ -417,22 +416,23 @@ def _choose_pointwise(what: Correlation, device: Capability) -> tuple[str, int]:
     return "tile_64x64", _splits(counts["tile_64x64"], what.terms, 128)
 
 
-def strip_parts(what: Correlation, kind: WordKind) -> list[Correlation]:
+def strip_parts(what: Correlation) -> list[Correlation]:
     """What the strip kernel computes one by one: all of it, or its phases; nothing when it cannot."""
     if what.rows > 8 or what.rows_first or what.terms == 0 or prod(axis.divide for axis in what.axes) > MOST_PHASES:
         return []
     down, along = what.axes[1:]
     if 4 * along.step % along.divide == 0 and 4 * down.step % down.divide == 0:
-        if _strip_fits(what) and (kind.lanes == 1 or along.out % 4 == 0):
+        if _strip_fits(what):
             return [what]
     phases = [phase for phase in _phases(what) if phase is not None and _strip_fits(phase)]
-    return phases if kind.lanes == 1 and len(phases) == prod(min(a.divide, a.out) for a in what.axes) else []
+    return phases if len(phases) == prod(min(a.divide, a.out) for a in what.axes) else []
 
 
 def _strip_fits(what: Correlation) -> bool:
     high = min(h for h in (1, 2, 4) if h * what.axes[1].step % what.axes[1].divide == 0)
     return (
         what.axes[0].trivial and what.taps <= STRIP_TAPS and what.taps * what.rows <= 2 * STRIP_TAPS
+        and what.channels <= TILE_STEPS
         and (not what.skips or 4 * high * what.rows * what.terms <= TILE_STEPS)
     )  # fmt: skip
 
@@ -500,21 +500,19 @@ def window_bytes(tile: Tile, window: Window) -> int:
     return 4 * window.buffers * tile.depth * (tile.rows + tile.columns + pad)
 
 
-def _slice(what: Correlation, window: Window, device: Capability) -> int | None:
-    """The depth of the deepest phase; None when the kernel cannot compute it."""
+def _window_fits(what: Correlation, window: Window, device: Capability) -> bool:
+    """Whether the window kernel can compute it: few taps an axis, few phases, and slices that fit workgroup memory."""
     if what.terms == 0 or prod(axis.divide for axis in what.axes) > MOST_PHASES:
-        return None
+        return False
     if window.lines:
         seen = sum(axis.out for axis in what.axes if not axis.trivial and not axis.inside)
         if seen > 32 or any(axis.divide > 1 for axis in what.axes):
-            return None
+            return False
     phases = [phase for phase in _phases(what) if phase is not None]
-    if not window.lines and any(_inner(phase.axes, window.depth) is None for phase in phases):
-        return None
+    if not phases or (not window.lines and any(_inner(phase.axes, window.depth) is None for phase in phases)):
+        return False
     tiles = [window_tile(phase, window, device) for phase in phases]
-    if any(window_bytes(tile, window) > device.max_workgroup_bytes for tile in tiles):
-        return None
-    return max((tile.depth for tile in tiles), default=None)
+    return all(window_bytes(tile, window) <= device.max_workgroup_bytes for tile in tiles)
 
 
 def _groups(what: Correlation, columns: int, kernel: str) -> int:
@@ -602,10 +600,16 @@ class _Maker:
             self._finish(operands[-1], splits)
 
     def strip(self) -> None:
-        for part in strip_parts(self.what, self.kind):
-            self._strip(part)
+        parts = strip_parts(self.what)
+        direct = self.kind.lanes == 1 or (len(parts) == 1 and self.what.together)
+        kind = self.kind if direct else KINDS[dt.F32]
+        target = self.out if direct else self.steps.scratch(4 * self.what.size)
+        for part in parts:
+            self._strip(part, kind, target, self.bias and direct)
+        if not direct:
+            self._finish(target, 1)
 
-    def _strip(self, what: Correlation) -> None:
+    def _strip(self, what: Correlation, kind: WordKind, target: int, bias: bool) -> None:
         high = strip_rows(what)
         along = what.axes[2]
         head = _Head()
@@ -616,12 +620,12 @@ class _Maker:
         )  # fmt: skip
         declare_side(head.prelude, Side("x", self.kind, True, wide), 0)
         head.prelude.storage("w", self.kind)
-        if self.bias:
+        if bias:
             head.prelude.storage("bias", self.kind)
         chunked = along.out % 4 == 0 and (along.trivial or along.y == 1)
-        head.prelude.storage("out", self.kind, "chunk" if chunked else "element")
+        head.prelude.storage("out", kind, "chunk" if chunked else "element")
         inside = all(axis.inside for axis in what.axes)
-        strip_text(head.prelude, what.axes, what.rows, high, wide, chunked, self.bias, what.skips and not inside)
+        strip_text(head.prelude, what.axes, what.rows, high, wide, chunked, bias, what.skips and not inside)
         count = what.images * what.groups * -(-what.axes[1].out // high) * -(-along.out // 4)
         head.numbers |= {
             "count": count, "channels": what.channels, "groups_count": what.groups, "x_at": what.x_at,
@@ -630,7 +634,8 @@ class _Maker:
             "y_row": what.y_row,
         }  # fmt: skip
         groups = -(-count // STRIP_THREADS)
-        self.steps.launch(head.launch("conv/strip", self._bound(0, 1), groups, STRIP_THREADS, 0, self.device))
+        operands = (0, 1, 2, target) if bias else (0, 1, target)
+        self.steps.launch(head.launch("conv/strip", operands, groups, STRIP_THREADS, 0, self.device))
 
     def tiles(self, kernel: str, splits: int) -> None:
         """One product, or one for each phase of the outputs."""

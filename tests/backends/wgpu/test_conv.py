@@ -203,14 +203,16 @@ def test_halves_are_summed_in_f32_and_rounded_once(kind: Any, device: WgpuDevice
     assert (down(B.conv2d(*ones, None, ConvOptions((1, 1), (0, 0)))) == 4096).all()
 
 
-@pytest.mark.parametrize("kernel", ["strip", "window_64x64", "lines_8x64"])
+@pytest.mark.parametrize("kernel", ["strip", pytest.param("window_64x64", marks=pytest.mark.long), "lines_8x64"])
 @pytest.mark.parametrize("kind", [dt.F16, dt.BF16])
 def test_halves_by_kernel(kernel: str, kind: Any, device: WgpuDevice, monkeypatch: pytest.MonkeyPatch) -> None:
     """Even and odd widths, whole chunks and not, phases."""
     monkeypatch.setattr(kernels, "choose", lambda what, device: (kernel, splits_of(kernel)))
     device.plans.clear()
-    for shape, weight, stride in (((2, 8, 6, 8), (8, 1, 3, 3), 1), ((2, 8, 6, 7), (8, 4, 3, 3), 1),
-                                  ((1, 8, 8, 8), (8, 2, 4, 4), 2)):  # fmt: skip
+    for shape, weight, stride in (
+        ((2, 8, 6, 8), (8, 1, 3, 3), 1), ((2, 8, 6, 7), (8, 4, 3, 3), 1), ((2, 8, 7, 6), (8, 2, 5, 5), 3),
+        ((1, 8, 8, 8), (8, 2, 4, 4), 2),
+    ):  # fmt: skip
         options = ConvOptions((stride,) * 2, (1, 1), groups=shape[1] // weight[1])
         found = []
         for b, dev in ((B, device), (REF, REF_DEVICE)):
