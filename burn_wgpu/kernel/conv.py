@@ -89,7 +89,6 @@ class Window:
     depth: int
     buffers: int = 1
     lines: bool = False
-    last_apart: bool = True
 
 
 WINDOWS = {
@@ -874,7 +873,7 @@ class _Maker:
         prelude.const("TILE_M", tile.rows)
         prelude.const("TILE_N", tile.columns)
         prelude.const("DEPTH", tile.depth)
-        prelude.const("LAST_APART", window.last_apart)
+        prelude.const("LAST_APART", True)
         operands = (source, 0, 2, target) if bias else (source, 0, target)
         count = tiles_m * tiles_n * groups * len(phases) * splits
         file = "conv/window" if window.buffers == 1 else "matmul/tile"

@@ -1,6 +1,7 @@
 // out[z, r, c] = Σ_k a[z, r, k] · b[z, k, c], a tile a workgroup, where b is the windows of a tensor (see matmul/tile.wgsl).
 //
-// One buffer of workgroup memory for a deep slice: what hides the latency of loads is another workgroup, of which more fit.
+// For gradients of weights, whose loads are many: one buffer of workgroup memory, so that more workgroups fit, and another one
+// multiplies while this one waits.
 //
 //! needs THREADS, TILE_M, TILE_N, DEPTH, a_begin, a_fetch, a_stash, b_begin, b_fetch, b_stash, multiply, put_results
 
