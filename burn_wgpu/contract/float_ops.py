@@ -179,6 +179,10 @@ class FloatOps(Group):
     def float_round_to(self, tensor: FloatPrim, up: float, down: float) -> FloatPrim:
         """round(x · up / down) · down / up; x itself where x · up / down is not finite."""
 
+    @elementwise(math.one_hot, tensors=2, scalars=3)
+    def float_one_hot(self, tensor: FloatPrim, classes: FloatPrim, count: float, on: float, off: float) -> FloatPrim:
+        """`on` where x, truncated, or x + count is the class, else `off`: negative x count from the end."""
+
     @elementwise(np.isfinite, result="bool")
     def float_is_finite(self, tensor: FloatPrim, out_dtype: DType) -> BoolPrim:
         """Whether x is neither NaN nor ±inf, by its bits."""
@@ -511,6 +515,18 @@ class FloatOps(Group):
     def float_sum_dims(self, tensor: FloatPrim, dims: Sequence[int]) -> FloatPrim:
         """The sum along several axes, each kept with size 1."""
         return reduce.sum_dims(self, tensor, dims)
+
+    def float_mean_dims(self, tensor: FloatPrim, dims: Sequence[int]) -> FloatPrim:
+        """The mean over several axes, each kept with size 1; NaN of none, rounded once."""
+        return reduce.mean_dims(self, tensor, dims)
+
+    def float_max_dims(self, tensor: FloatPrim, dims: Sequence[int]) -> FloatPrim:
+        """The maximum over several axes, each kept with size 1; NaN wins, ShapeError of none."""
+        return reduce.over(self, tensor, "max_dim", dims)  # type: ignore[no-any-return]
+
+    def float_min_dims(self, tensor: FloatPrim, dims: Sequence[int]) -> FloatPrim:
+        """The minimum over several axes, each kept with size 1; NaN wins, ShapeError of none."""
+        return reduce.over(self, tensor, "min_dim", dims)  # type: ignore[no-any-return]
 
     def float_var(self, tensor: FloatPrim, dims: Sequence[int], correction: float) -> FloatPrim:
         """Σ (x − mean)² / max(n − correction, 0) over axes, each kept with size 1; in f32 for halves."""

@@ -143,6 +143,10 @@ class IntOps(Group):
     def int_min_pair(self, lhs: IntPrim, rhs: IntPrim) -> IntPrim:
         """The smaller of both."""
 
+    @elementwise(math.one_hot, tensors=2, scalars=3)
+    def int_one_hot(self, tensor: IntPrim, classes: IntPrim, count: Scalar, on: Scalar, off: Scalar) -> IntPrim:
+        """`on` where x is the class, or x + count for x < 0, else `off`."""
+
     @elementwise(math.wrapped_index, scalars=1)
     def int_wrapped_index(self, tensor: IntPrim, size: Scalar) -> IntPrim:
         """x + size where −size ≤ x < 0, else x: indices that count from the end; size is positive."""

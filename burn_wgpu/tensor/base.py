@@ -14,7 +14,7 @@ from burn_wgpu.device import Device, DTypeLike
 from burn_wgpu.std.data import TensorData
 from burn_wgpu.std.dtype import dtype as as_dtype
 from burn_wgpu.std.errors import ArgumentError, DTypeError, ShapeError
-from burn_wgpu.std.layout import Shape
+from burn_wgpu.std.layout import MAX_RANK, Shape
 from burn_wgpu.std.slice import Slice
 from burn_wgpu.tensor import check
 from burn_wgpu.tensor.core import (
@@ -283,6 +283,13 @@ class Base:
                 f"repeat: sizes {list(wanted)} for shape {list(self.shape)}; there must be one number per axis"
             )
         result = self
+        repeated = sum(times > 1 for times in wanted)
+        if repeated > 1 and min(wanted) > 0 and self.rank + repeated <= MAX_RANK and not self.is_quantized:
+            # One copy: a repeated axis is an expanded one before it, and the two are merged.
+            shape = check.shape("repeat", tuple(n * times for n, times in zip(self.shape, wanted, strict=True)))
+            pairs = [(times, n) if times > 1 else (n,) for n, times in zip(self.shape, wanted, strict=True)]
+            apart = self.reshape([m for pair in pairs for m in ((1, *pair[1:]) if len(pair) > 1 else pair)])
+            return apart.expand([m for pair in pairs for m in pair]).reshape(shape)
         for axis, times in enumerate(wanted):
             result = result.repeat_dim(axis, times)
         return result

@@ -546,12 +546,16 @@ class Numeric:
         shape = (*self.shape[:at], num_classes, *self.shape[at:])
         room("one_hot", shape, self.device, self.dtype)
         on, off = (check.fill("one_hot_fill", v, self.dtype) for v in (on_value, off_value))
+        column = (1,) * at + (num_classes,) + (1,) * (self.rank - at)
+        if self.kind != "bool" and self.dtype.size_bytes >= 4 and num_classes <= 1 << 24:
+            labels = type(self).arange(num_classes, device=self.device, dtype=self.dtype).reshape(column)
+            function, rows = self._ops.one_hot, self.unsqueeze_dim(at)
+            return wrap(function(rows.primitive, labels.primitive, num_classes, on, off), self._ops)
         # Compared as what holds every class: in a narrow dtype some would be equal.
         wanted = unary(self, "trunc") if self.kind == "float" else self
         if self.dtype.size_bytes < 4:
             wanted = wanted.cast("f32" if self.kind == "float" else "i32")
         wanted = wanted.unsqueeze_dim(at)
-        column = (1,) * at + (num_classes,) + (1,) * (self.rank - at)
         classes = type(self).arange(num_classes, device=self.device).cast(wanted.dtype).reshape(column)
         hit = wanted.equal(classes)
         if wanted.dtype.kind != "uint":  # (an unsigned sum could wrap onto a class)
@@ -689,7 +693,8 @@ def _power(base: Tensor, exponent: Operand) -> Tensor:
         return wrap(ops.powf_scalar(base.primitive, found), ops)
     if ops.kind == "float" and found.kind == "int":
         check.same_device("pow", base, found)
-        found = found.cast(base.dtype)
+        base = base.dequantize()
+        return wrap(base._ops.powi(*broadcast("pow", base, found)), base._ops)
     return binary(base, found, "powf" if ops.kind == "float" else "powi", None)
 
 
@@ -760,8 +765,10 @@ def _reduce(tensor: Tensor, name: str, dim: int | Sequence[int], keepdim: bool, 
     ops, p = tensor._ops, tensor.primitive
     if not axes:
         return unary(tensor, "abs") if name == "max_abs" else tensor
-    if len(axes) > 1 and name == "sum" and ops.prefix == "float_":
-        p = ops.sum_dims(p, axes)
+    if len(axes) > 1 and name in ("sum", "mean", "max", "min") and ops.prefix == "float_":
+        if name in _ORDERED:
+            check.some(label or name, p.shape, *axes)
+        p = getattr(ops, name + "_dims")(p, axes)
     else:
         # The mean of means is the mean, because every slice of an axis has the same size; but ints truncate once.
         if name == "mean" and ops.kind == "int" and len(axes) > 1:

@@ -40,6 +40,11 @@ fn float_round_to(x: V, up: V, down: V) -> V {
     return quotient(float_round(scaled) * down, up);
 }
 
+fn float_one_hot(x: V, label: V, count: V, on: V, off: V) -> V {
+    let whole = float_trunc(x);
+    return select(off, on, equal_f32(whole, label) || (less_f32(whole, 0.0) && equal_f32(whole + count, label)));
+}
+
 fn float_is_finite(x: V) -> bool { return magnitude(x) < INF_BITS; }
 fn float_is_nan(x: V) -> bool { return is_nan(x); }
 fn float_is_inf(x: V) -> bool { return is_inf(x); }

@@ -14,6 +14,9 @@ fn int_clamp_max(x: V, high: V) -> V { return select(x, high, x > high); }
 fn int_clamp(x: V, low: V, high: V) -> V { return int_clamp_min(int_clamp_max(x, high), low); }
 
 fn int_rsub_scalar(x: V, left: V) -> V { return left - x; }
+fn int_one_hot(x: V, label: V, count: V, on: V, off: V) -> V {
+    return select(off, on, x == label || (x < V(0) && x + count == label));
+}
 fn int_max_pair(x: V, y: V) -> V { return select(x, y, y > x); }
 fn int_min_pair(x: V, y: V) -> V { return select(x, y, y < x); }
 

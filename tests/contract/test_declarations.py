@@ -20,10 +20,11 @@ OURS = {
         "float_floor_divide", "float_floor_divide_scalar", "float_rsub_scalar", "float_rdiv_scalar",
         "float_rpowf_scalar", "float_scale", "float_max_pair", "float_min_pair", "float_round_to", "float_is_finite",
         "float_is_close", "float_expm1", "float_var", "float_std", "float_norm", "float_inner", "float_cosine",
+        "float_mean_dims", "float_max_dims", "float_min_dims", "float_one_hot",
     },
     IntOps: {
         "int_floor_divide", "int_floor_divide_scalar", "int_rsub_scalar", "int_max_pair", "int_min_pair",
-        "int_wrapped_index",
+        "int_wrapped_index", "int_one_hot",
     },
     BoolOps: set(),
 }  # fmt: skip

@@ -79,6 +79,15 @@ class ReduceOps:
         """All axes in one kernel."""
         return _reduce("float_sum_dims", "sum", tensor, tuple(dims)) if dims else tensor
 
+    def float_mean_dims(self, tensor: WgpuTensor, dims: Sequence[int]) -> WgpuTensor:
+        return _reduce("float_mean_dims", "mean", tensor, tuple(dims)) if dims else tensor
+
+    def float_max_dims(self, tensor: WgpuTensor, dims: Sequence[int]) -> WgpuTensor:
+        return _reduce("float_max_dims", "max", tensor, tuple(dims)) if dims else tensor
+
+    def float_min_dims(self, tensor: WgpuTensor, dims: Sequence[int]) -> WgpuTensor:
+        return _reduce("float_min_dims", "min", tensor, tuple(dims)) if dims else tensor
+
     def float_var(self, tensor: WgpuTensor, dims: Sequence[int], correction: float) -> WgpuTensor:
         return _spread(self, "float_var", tensor, tuple(dims), correction)
 

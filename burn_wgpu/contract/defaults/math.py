@@ -69,6 +69,12 @@ def int_floor_divide(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.where(zero, x.dtype.type(0), np.floor_divide(x, np.where(zero, y.dtype.type(1), y)))
 
 
+def one_hot(x: np.ndarray, classes: np.ndarray, count: Any, on: Any, off: Any) -> np.ndarray:
+    if x.dtype.kind == "f":
+        x = np.trunc(x)
+    return np.where((x == classes) | ((x < 0) & (np.where(x < 0, x + count, x) == classes)), on, off)
+
+
 def wrapped_index(x: np.ndarray, size: np.ndarray) -> np.ndarray:
     """x + size for x in [−size, −1], else x."""
     if x.dtype.kind == "u":

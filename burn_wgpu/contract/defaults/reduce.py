@@ -36,6 +36,18 @@ def sum_dims(b: Any, tensor: FloatPrim, dims: Sequence[int]) -> FloatPrim:
     return tensor
 
 
+def over(b: Any, tensor: TensorPrim, name: str, dims: Sequence[int]) -> Any:
+    """The reduction `name` of one axis, along one after another."""
+    for dim in dims:
+        tensor = op(b, tensor, name)(tensor, dim)
+    return tensor
+
+
+def mean_dims(b: Any, tensor: FloatPrim, dims: Sequence[int]) -> FloatPrim:
+    """The mean of means: every slice of an axis has the same size. Halves in f32, so that they are rounded once."""
+    return cast(b, over(b, widen(b, tensor), "mean_dim", dims), tensor.dtype)
+
+
 def var(b: Any, tensor: FloatPrim, dims: Sequence[int], correction: float) -> FloatPrim:
     """Σ (x − mean)² / max(n − correction, 0); halves in f32."""
     count = max(prod(tensor.shape[dim] for dim in dims) - correction, 0)

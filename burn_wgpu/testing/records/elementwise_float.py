@@ -6,8 +6,10 @@ quotients, 16 for tanh, erf, log1p and powers.
 
 from __future__ import annotations
 
+import numpy as np
+
 from burn_wgpu.std.dtype import BF16, F16, F32, F64
-from burn_wgpu.testing.records.record import Record, anything, between, mixed, normal, sizes
+from burn_wgpu.testing.records.record import Draw, Record, anything, between, mixed, normal, sizes
 
 FLOATS = (F32, F16, BF16, F64)
 ONE = (anything(),)
@@ -16,6 +18,13 @@ NUMBERS = ((2.5,), (-3.0,), (0.0,), (float("inf"),), (float("nan"),))
 ROUNDED = 0.5001
 
 _POWER = (mixed(anything(), sizes(-4.0, 4.0), normal(10.0)), mixed(anything(), normal(10.0), between(-20, 20)))
+
+
+def whole_numbers(low: int, high: int) -> Draw:
+    """Whole numbers from low to below high."""
+    return lambda rng, dtype, n: rng.integers(low, high, n).astype(np.float32)
+
+
 _NEAR = normal(1.0, 0.0, -0.0, 1.0, 1.5, -1.0, float("inf"), float("-inf"), float("nan"))
 
 
@@ -51,6 +60,9 @@ FLOAT = (
     Record("float_min_pair", TWO, FLOATS, zero_sign=False),
     # Factors that are exact, so that the nearest integer is the same for the oracle.
     Record("float_round_to", ONE, FLOATS, ((8.0, 1.0), (1.0, 16.0)), ulp=4),
+    Record(
+        "float_one_hot", (normal(4.0, *range(-7, 7)), whole_numbers(-7, 8)), FLOATS, ((7.0, 1.0, 0.0), (5.0, 3.5, -1.0))
+    ),
     Record("float_is_finite", ONE, FLOATS),
     Record("float_is_close", (_NEAR, _NEAR), FLOATS, ((1e-5, 1e-8), (0.125, 0.6), (0.0, 0.7))),
     Record("float_neg", ONE, FLOATS),

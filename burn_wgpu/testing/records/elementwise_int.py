@@ -30,6 +30,7 @@ INT = (
     Record("int_rsub_scalar", ONE, INTS, NUMBERS),
     Record("int_max_pair", TWO, INTS),
     Record("int_min_pair", TWO, INTS),
+    Record("int_one_hot", TWO, INTS, ((7, 1, 0), (100, 3, -1))),
     Record("int_wrapped_index", ONE, INTS, ((3,), (100,))),
     Record("int_neg", ONE, INTS),
     Record("int_abs", ONE, INTS),

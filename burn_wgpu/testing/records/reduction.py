@@ -133,6 +133,22 @@ REDUCTION = (
         units=_lanes,
         scale="absolute",
     ),
+    Call(
+        "float_mean_dims",
+        FLOATS,
+        (lambda d: (d.normal(2, d.n, 3), (0, 2)), lambda d: (d.normal(d.n, 3), (0, 1)), lambda d: (d.ties(d.n, 3), ())),
+        units=_lanes,
+        scale="absolute",
+    ),
+    *(
+        Call(
+            f"float_{which}_dims",
+            FLOATS,
+            (lambda d: (d.ties(2, d.n, 3), (0, 2)), lambda d: (d.wild(d.n, 3), (0, 1)), lambda d: (d.ties(d.n), ())),
+            bits=True,
+        )
+        for which in ("max", "min")
+    ),
     *(
         Call(
             name,
