@@ -1,4 +1,5 @@
-"""Writes bench/results/launches.md: kernels launched and bytes touched by each contract function.
+"""Writes bench/results/launches.md: kernels launched and bytes touched by each contract function, and the kernels that
+the functions of the tensor API launch.
 
 python bench/launches.py            writes the table
 python bench/launches.py --print    prints it
@@ -10,6 +11,7 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
+from burn_wgpu.testing import tensor_launches
 from burn_wgpu.testing.launches import SIZE, Cost, measure
 
 OUT = Path(__file__).parent / "results" / "launches.md"
@@ -43,11 +45,31 @@ def lines(costs: dict[str, Cost]) -> Iterator[str]:
         )
 
 
+def tensor_lines(found: dict[str, list[str]]) -> Iterator[str]:
+    yield ""
+    yield "# Launches of the tensor API"
+    yield ""
+    yield (
+        "Methods, operators and functions on typical arguments (burn_wgpu/testing/tensor_launches.py); "
+        "tests/tensor/test_launches.py gives the reasons."
+    )
+    yield ""
+    one, none = (sum(len(launches) == n for launches in found.values()) for n in (1, 0))
+    yield f"{len(found)} calls: {none} launch nothing, {one} one kernel, {len(found) - none - one} more."
+    yield ""
+    yield "| call | launches | contract functions |"
+    yield "|---|--:|---|"
+    for name, launches in found.items():
+        counts = {f: launches.count(f) for f in launches}
+        shown = ", ".join(f if n == 1 else f"{n} {f}" for f, n in counts.items())
+        yield f"| {name} | {len(launches)} | {shown} |"
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0] if __doc__ else "")
     parser.add_argument("--print", action="store_true", help="print instead of writing the file")
     args = parser.parse_args()
-    text = "\n".join(lines(measure())) + "\n"
+    text = "\n".join([*lines(measure()), *tensor_lines(tensor_launches.measure())]) + "\n"
     if args.print:
         print(text)
     else:

@@ -1,7 +1,8 @@
 """How many kernels the functions of the tensor API launch on the wgpu backend: methods, operators, function modules.
 
-As `testing.launches`, on a device with WebGPU's default limits. Each is called once, on a float x and y [64, 64], an int
-i, a bool m of that shape, positive numbers p, or what its name says; halves (f16) where the name ends so.
+As `testing.launches`, on a device with WebGPU's default limits. Each is called once, on floats x and y [64, 64], an
+int i or a bool m of that shape, a vector [64], or what its name says; on halves where the name ends with f16. "dim" is
+the last axis, "two axes" are the first two of [4, 8, 64], "apart axes" its first and last.
 """
 
 from __future__ import annotations
@@ -19,39 +20,45 @@ from burn_wgpu.tensor import grid as G
 from burn_wgpu.tensor import linalg as L
 from burn_wgpu.tensor import signal as S
 from burn_wgpu.tensor.api import Tensor
+from burn_wgpu.tensor.base import where
 from burn_wgpu.testing.launches import SIZE, CountingDevice
 
 Made = dict[str, Tensor]
 
 
-def _method(name: str, *args: Any) -> Callable[[Made], Any]:
-    return lambda g: getattr(g["x"], name)(*args)
+def _method(name: str, *args: Any, of: str = "x") -> Callable[[Made], Any]:
+    return lambda g: getattr(g[of], name)(*args)
 
 
 def _pair(name: str) -> Callable[[Made], Any]:
     return lambda g: getattr(g["x"], name)(g["y"])
 
 
+def _function(module: Any, name: str, *args: Any, of: str = "x") -> Callable[[Made], Any]:
+    return lambda g: getattr(module, name)(g[of], *args)
+
+
 def _names(module: Any, names: str, *args: Any) -> dict[str, Callable[[Made], Any]]:
     prefix = module.__name__.rpartition(".")[2]
-    return {f"{prefix}.{n}": (lambda g, f=getattr(module, n): f(g["x"], *args)) for n in names.split()}
+    return {f"{prefix}.{name}": _function(module, name, *args) for name in names.split()}
 
 
 CALLS: dict[str, Callable[[Made], Any]] = {
     **{n: _method(n) for n in """abs neg sign square recip sqrt exp expm1 log log1p erf sin cos tan sinh cosh tanh asin
        acos atan asinh acosh atanh round floor ceil trunc deg2rad rad2deg is_nan is_inf is_finite contains_nan int bool
-       sum mean prod max min max_abs any all var std sort argsort median_all norm argmax argmin triu tril detach
-       transpose flatten zeros_like ones_like argwhere nonzero""".split() if n not in ("median_all",)},
+       sum mean prod max min max_abs any all var std sort argsort norm argmax argmin triu tril detach transpose
+       flatten zeros_like ones_like argwhere nonzero""".split()},
     **{f"{n} dim": _method(n, 1) for n in """sum mean prod max min max_abs sum_dim mean_dim prod_dim max_dim min_dim
-       max_abs_dim any all any_dim all_dim var std var_bias var_mean var_mean_bias median median_with_indices argmax argmin
-       cumsum cumprod cummin cummax max_dim_with_indices min_dim_with_indices softmax log_softmax cov""".split()},
+       max_abs_dim any all any_dim all_dim var std var_bias var_mean var_mean_bias median median_with_indices argmax
+       argmin cumsum cumprod cummin cummax max_dim_with_indices min_dim_with_indices softmax log_softmax
+       cov""".split()},
     **{n: _pair(n) for n in """add sub mul div remainder floor_divide fmod powf hypot atan2 max_pair min_pair maximum
        minimum equal not_equal greater greater_equal lower lower_equal is_close all_close matmul""".split()},
-    **{f"{n} of a number": _method(n, 2.5) for n in """add sub mul div remainder floor_divide fmod powf max_pair min_pair
-       equal greater lower clamp_min clamp_max""".split()},
-    **{f"{n} two axes": (lambda g, n=n: getattr(g["x3"], n)([0, 1])) for n in
+    **{f"{n} of a number": _method(n, 2.5) for n in """add sub mul div remainder floor_divide fmod powf max_pair
+       min_pair equal greater lower clamp_min clamp_max""".split()},
+    **{f"{n} two axes": _method(n, [0, 1], of="x3") for n in
        "sum mean prod max min max_abs any all var std".split()},
-    **{f"{n} apart axes": (lambda g, n=n: getattr(g["x3"], n)([0, 2])) for n in "sum mean max any var".split()},
+    **{f"{n} apart axes": _method(n, [0, 2], of="x3") for n in "sum mean max any var".split()},
     "clamp": _method("clamp", -1.0, 1.0),
     "powi 2": _method("powi", 2),
     "powi 3": _method("powi", 3),
@@ -70,7 +77,7 @@ CALLS: dict[str, Callable[[Made], Any]] = {
     "mask_where": lambda g: g["x"].mask_where(g["m"], g["y"]),
     "mask_fill": lambda g: g["x"].mask_fill(g["m"], 1.0),
     "mask_select": lambda g: g["x"].mask_select(g["m"]),
-    "where number": lambda g: Tensor_where(g["m"], g["x"], 0.0),
+    "where number": lambda g: where(g["m"], g["x"], 0.0),
     "topk": _method("topk", 3),
     "topk_with_indices": _method("topk_with_indices", 3),
     "sort_with_indices": _method("sort_with_indices"),
@@ -97,7 +104,7 @@ CALLS: dict[str, Callable[[Made], Any]] = {
     "int floor_divide of a number": lambda g: g["i"] // 3,
     "int remainder": lambda g: g["i"] % 3,
     "int maximum": lambda g: g["i"].maximum(g["i"]),
-    "int mean two axes": lambda g: g["x3"].int().mean([0, 1]),
+    "int mean two axes": _method("mean", [0, 1], of="i3"),
     "int powi": lambda g: g["i"].powi(3),
     "int square": lambda g: g["i"].square(),
     "t[1]": lambda g: g["x"][1],
@@ -139,7 +146,7 @@ CALLS: dict[str, Callable[[Made], Any]] = {
     "functional.batch_norm": lambda g: F.batch_norm(g["x"], g["v"], g["v"], g["v"], g["v"]),
     "functional.embedding": lambda g: F.embedding(g["x"], g["i"]),
     "functional.cross_entropy_with_logits": lambda g: F.cross_entropy_with_logits(g["x"], g["p"]),
-    "functional.attention": lambda g: F.attention(*[g["x"].reshape((1, 1, SIZE, SIZE))] * 3),
+    "functional.attention": lambda g: F.attention(g["heads"], g["heads"], g["heads"]),
     "functional.conv1d": lambda g: F.conv1d(g["x"].unsqueeze_dim(0), g["y"].unsqueeze_dim(2)),
     "functional.max_pool2d": lambda g: F.max_pool2d(
         g["x"].reshape((1, 1, SIZE, SIZE)), o.MaxPoolOptions((2, 2), (2, 2))
@@ -155,19 +162,13 @@ CALLS: dict[str, Callable[[Made], Any]] = {
     "signal.hann_window": lambda g: S.hann_window(SIZE, device=g["x"].device),
     "grid.meshgrid": lambda g: G.meshgrid([g["v"], g["v"]]),
     "grid.affine_grid_2d": lambda g: G.affine_grid_2d(g["x"].slice([(0, 2), (0, 3)]).unsqueeze_dim(0), (1, 1, 4, 4)),
-    **{f"{n} f16": (lambda g, n=n: getattr(g["h"], n)()) for n in
+    **{f"{n} f16": _method(n, of="h") for n in
        "expm1 deg2rad rad2deg square is_finite norm sum mean".split()},
-    **{f"{n} dim f16": (lambda g, n=n: getattr(g["h"], n)(1)) for n in "sum mean var std softmax".split()},
-    **{f"activation.{n} f16": (lambda g, n=n: getattr(A, n)(g["h"])) for n in "silu mish elu softplus".split()},
+    **{f"{n} dim f16": _method(n, 1, of="h") for n in "sum mean var std softmax".split()},
+    **{f"activation.{n} f16": _function(A, n, of="h") for n in "silu mish elu softplus".split()},
     "linalg.l2_norm f16": lambda g: L.l2_norm(g["h"]),
     "linalg.cosine_similarity f16": lambda g: L.cosine_similarity(g["h"], g["h"]),
 }  # fmt: skip
-
-
-def Tensor_where(mask: Tensor, x: Any, y: Any) -> Tensor:
-    from burn_wgpu.tensor.base import where
-
-    return where(mask, x, y)
 
 
 def measure() -> dict[str, list[str]]:
@@ -184,9 +185,11 @@ def measure() -> dict[str, list[str]]:
         "y": floats(SIZE, SIZE),
         "p": floats(SIZE, SIZE),
         "x3": floats(4, 8, SIZE),
+        "heads": floats(1, 1, SIZE, SIZE),
         "v": floats(SIZE),
         "h": floats(SIZE, SIZE, dtype="f16"),
         "i": Tensor(rng.integers(1, SIZE, (SIZE, SIZE)), device),
+        "i3": Tensor(rng.integers(1, SIZE, (4, 8, SIZE)), device),
         "k": Tensor(rng.integers(1, SIZE, SIZE), device),
         "m": Tensor(rng.uniform(size=(SIZE, SIZE)) < 0.5, device),
     }
