@@ -46,7 +46,10 @@ def test_a_declaration_has_its_function_with_as_many_arguments(name: str, dtype:
 
 
 def test_the_functions_of_the_files_are_all_declared() -> None:
-    helpers = {"rounded", "below_zero", "not_above_zero", "not_above_zero_f64", "int_power"}
+    helpers = {
+        "rounded", "below_zero", "not_above_zero", "not_above_zero_f64", "int_power", "gated", "gated_infinity",
+        "threshold_size",
+    }  # fmt: skip
     used = {declared.wgsl for declared in DECLARED.values()}
     for stem in ("float", "float_math", "activation", "f64", "int", "int_signed", "int_unsigned", "bool"):
         text = (shader_root() / "elementwise" / f"{stem}.wgsl").read_text()
