@@ -12,8 +12,8 @@ from burn_wgpu.contract.options import GridSampleOptions, InterpolateMode
 from burn_wgpu.std.dtype import BF16, F16, F32
 from burn_wgpu.std.errors import ArgumentError, ShapeError
 from burn_wgpu.tensor import check
+from burn_wgpu.tensor.arithmetic import _power
 from burn_wgpu.tensor.core import Operand, binary, broadcast, meet, method, unary, wrap
-from burn_wgpu.tensor.numeric import _power
 
 if TYPE_CHECKING:
     from burn_wgpu.tensor.api import Tensor
