@@ -42,7 +42,11 @@ MORE: dict[str, tuple[int, int, str]] = {
     "batch_norm_train_backward": (3, 2, "partial sums of each channel, their totals, and the gradient of x"),
     "linear_weight_backward": (2, 1, "few outputs of long sums: the rows are split, and the parts added"),
     "interpolate_backward": (2, 2, "one axis after the other"),
-    "attention_backward": (2, 2, "query gradients are sums over keys, the others over queries: each needs its own order"),
+    "attention_backward": (
+        2,
+        2,
+        "query gradients are sums over keys, the others over queries: each needs its own order",
+    ),
     "deform_conv2d": (2, 1, "the moved taps as columns, then a product"),
     "deform_conv2d_backward": (5, 5, "two products, what is made by tap, what is made by element, the bias"),
     "ctc_loss_backward": (2, 2, "the recursion leaves the shares of all places, then the classes add them up"),
