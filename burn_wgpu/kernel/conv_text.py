@@ -43,6 +43,11 @@ class Axis:
         return self.out == 1 and self.taps == 1 and self.first == 0 and self.size > 0
 
     @property
+    def identity(self) -> bool:
+        """Whether the outputs are the elements, one by one."""
+        return (self.taps, self.step, self.first, self.divide, self.out) == (1, 1, 0, 1, self.size)
+
+    @property
     def inside(self) -> bool:
         """Whether no output looks outside."""
         ends = [o * self.step + t * self.tap_step + self.first for o in (0, self.out - 1) for t in (0, self.taps - 1)]

@@ -6,22 +6,20 @@ import pytest
 
 from burn_wgpu.contract.options import ConvOptions, ConvTransposeOptions
 from burn_wgpu.kernel.conv import (
-    TILE_STEPS,
-    TILES,
-    WINDOWS,
-    choose,
     conv_correlation,
     conv_transpose_correlation,
     conv_weight_correlation,
     conv_x_correlation,
     correlation_plan,
-    strip_parts,
     variants,
-    window_bytes,
-    window_tile,
 )
+from burn_wgpu.kernel.conv_choice import choose
+from burn_wgpu.kernel.conv_parts import MOST_STEPS
+from burn_wgpu.kernel.conv_strip import strip_parts
 from burn_wgpu.kernel.conv_text import Axis
+from burn_wgpu.kernel.conv_window import WINDOWS, window_bytes, window_tile
 from burn_wgpu.kernel.conv_window_text import meeting
+from burn_wgpu.kernel.matmul import TILES
 from burn_wgpu.shader.capability import Capability
 from burn_wgpu.shader.launch import check
 from burn_wgpu.std import dtype as dt
@@ -138,7 +136,7 @@ def test_a_software_adapter_splits_what_one_thread_might_sum_again() -> None:
     for software in (False, True):
         device = Capability(software=software)
         plan = correlation_plan("conv2d_x_backward", *correlation, dt.F32, device, kernel="tile_32x32", splits=1)
-        partial = 4 * -(-16 * 9216 // TILE_STEPS) * 16 * 64
+        partial = 4 * -(-16 * 9216 // MOST_STEPS) * 16 * 64
         assert plan.scratch == ((partial, 4 * 16 * 9216) if software else (4 * 16 * 9216,))
 
 

@@ -17,7 +17,6 @@ from burn_wgpu.contract.options import (
     DeformConvOptions,
 )
 from burn_wgpu.kernel.conv import (
-    Correlation,
     conv_correlation,
     conv_transpose_correlation,
     conv_transpose_weight_correlation,
@@ -26,6 +25,7 @@ from burn_wgpu.kernel.conv import (
     conv_x_correlation,
     correlation_plan,
 )
+from burn_wgpu.kernel.correlation import Correlation
 from burn_wgpu.kernel.deform import Deformed, columns_plan, gather_plan, gradients_plan
 from burn_wgpu.std.dtype import F32
 from burn_wgpu.std.layout import Shape
