@@ -63,7 +63,7 @@ def looped(x: Any, w: Any, bias: Any, stride: Any, padding: Any, dilation: Any, 
     return out
 
 
-@pytest.mark.parametrize("groups", [1, 2, 4])
+@pytest.mark.parametrize("groups", [1, pytest.param(2, marks=pytest.mark.long), 4])
 @pytest.mark.parametrize("stride", [(1, 1), (2, 3)])
 @pytest.mark.parametrize("padding", [((0, 0), (0, 0)), ((1, 1), (2, 2)), ((0, 1), (2, 0))])
 def test_conv2d_equals_seven_loops(groups: int, stride: Any, padding: Any, device: WgpuDevice) -> None:
@@ -204,7 +204,7 @@ def test_halves_are_summed_in_f32_and_rounded_once(kind: Any, device: WgpuDevice
 
 
 @pytest.mark.parametrize("kernel", ["strip", pytest.param("window_64x64", marks=pytest.mark.long), "lines_8x64"])
-@pytest.mark.parametrize("kind", [dt.F16, dt.BF16])
+@pytest.mark.parametrize("kind", [dt.F16, pytest.param(dt.BF16, marks=pytest.mark.long)])
 def test_halves_by_kernel(kernel: str, kind: Any, device: WgpuDevice, monkeypatch: pytest.MonkeyPatch) -> None:
     """Even and odd widths, whole chunks and not, phases."""
     monkeypatch.setattr(kernels, "choose", lambda what, device: (kernel, splits_of(kernel)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +20,14 @@ from tests.backends.wgpu.oracle import REF, REF_DEVICE, B, bits, down, equal, la
 
 pytestmark = pytest.mark.gpu
 
-NUMBERS = [*dt.FLOATS, *dt.INTS]
+
+def mostly_long(kinds: Iterable[DType], short: Container[DType]) -> list[Any]:
+    """Kernels compile slowly on a software adapter: all but these dtypes are left to long runs."""
+    return [pytest.param(kind, marks=() if kind in short else pytest.mark.long, id=str(kind)) for kind in kinds]
+
+
+NUMBERS = mostly_long((*dt.FLOATS, *dt.INTS), {dt.F32, dt.BF16, dt.I64, dt.U8})
+SOME = mostly_long((dt.F32, dt.F16, dt.I32, dt.F64, dt.I8), {dt.F32, dt.I8})
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +97,7 @@ def forced(way: str, tensor: Any, values: np.ndarray, k: int, descending: bool, 
 SIZES = [1, 2, 3, 31, 32, 33, 255, 256, 257, 1000, 2047, 2048]
 
 
-@pytest.mark.parametrize("kind", NUMBERS, ids=str)
+@pytest.mark.parametrize("kind", NUMBERS)
 @pytest.mark.parametrize(("way", "n", "k"), [("tile", 70, 70), ("passes", 2100, 2100), ("select", 4200, 30)])
 def test_every_way_sorts_every_dtype(way: str, n: int, k: int, kind: DType, device: WgpuDevice) -> None:
     values = some((3, n), kind)
@@ -120,7 +128,7 @@ def test_selection_from_any_size(n: int, device: WgpuDevice) -> None:
 
 
 @pytest.mark.parametrize(("way", "n", "k"), [("tile", 1000, 1000), ("passes", 5000, 5000), ("select", 9000, 100)])
-@pytest.mark.parametrize("kind", [dt.F32, dt.F16, dt.I32, dt.F64, dt.I8], ids=str)
+@pytest.mark.parametrize("kind", SOME)
 def test_orders_that_are_there_already(way: str, n: int, k: int, kind: DType, device: WgpuDevice) -> None:
     rising = np.sort(cast_array(np.random.default_rng(5).integers(-120, 120, n).astype(np.float32), kind))
     rows = [rising, rising[::-1], np.full_like(rising, 7), np.where(np.arange(n) == n // 2, 1, 2).astype(rising.dtype)]
@@ -175,7 +183,7 @@ def test_as_the_reference_backend(kind: DType, device: WgpuDevice) -> None:
         same("topk_with_indices", k, *extra)
 
 
-@pytest.mark.parametrize("kind", NUMBERS, ids=str)
+@pytest.mark.parametrize("kind", NUMBERS)
 @pytest.mark.parametrize("descending", [False, True])
 def test_every_dtype(kind: DType, descending: bool, device: WgpuDevice) -> None:
     with_indices(some((5, 70), kind), kind, 1, descending, device)
@@ -235,7 +243,7 @@ def test_indices_of_every_dtype(kind: DType, device: WgpuDevice) -> None:
     assert equal(down(found), stable_order(values, 1, False).astype(kind.numpy))
 
 
-@pytest.mark.parametrize("kind", [dt.F32, dt.F16, dt.I32, dt.I64, dt.U8], ids=str)
+@pytest.mark.parametrize("kind", mostly_long((dt.F32, dt.F16, dt.I32, dt.I64, dt.U8), {dt.F16, dt.I32}))
 @pytest.mark.parametrize(("n", "k"), [(50, 1), (50, 7), (50, 50), (5000, 3), (5000, 2100), (9000, 9000)])
 def test_top_k_is_the_start_of_the_descending_sort(kind: DType, n: int, k: int, device: WgpuDevice) -> None:
     values = some((2, n, 3), kind)
