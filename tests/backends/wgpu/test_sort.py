@@ -12,7 +12,7 @@ import pytest
 from burn_wgpu.backends.wgpu.run import run
 from burn_wgpu.backends.wgpu.tensor import WgpuDevice
 from burn_wgpu.contract.defaults.order import index_dtype, stable_order
-from burn_wgpu.kernel.sort import SELECTED, sort_plan
+from burn_wgpu.kernel.sort import PER, SELECTED, sort_plan, widest
 from burn_wgpu.std import dtype as dt
 from burn_wgpu.std.data import cast_array
 from burn_wgpu.std.dtype import DType
@@ -107,6 +107,8 @@ def test_every_way_sorts_every_dtype(way: str, n: int, k: int, kind: DType, devi
 
 @pytest.mark.parametrize("n", [*SIZES, 4095, 4096])
 def test_a_tile_of_any_size(n: int, device: WgpuDevice) -> None:
+    if n > (most := PER * widest(device.capability)):
+        pytest.skip(f"a workgroup of {device.capability.adapter} holds rows of {most} elements")
     for kind in (dt.F32, dt.U16):
         values = some((3, n), kind)
         forced("tile", up(values, kind, device), values, n, n % 2 == 0)
@@ -289,11 +291,11 @@ def test_webgpus_default_limits_suffice() -> None:
 
 
 def test_the_grid_folds(device: WgpuDevice) -> None:
-    values = some((30, 2500), dt.F32)
+    values = some((30, 1500), dt.F32)
     tensor = up(values, dt.F32, device)
     small = replace(device.capability, max_groups=7)
     order = stable_order(values, 1, False)
-    for way, k in (("tile", 2500), ("passes", 2500), ("select", 50)):
+    for way, k in (("tile", 1500), ("passes", 1500), ("select", 50)):
         plan = sort_plan("argsort", tensor.layout, dt.F32, 1, k, False, small, False, dt.I32, way)
         assert all(launch.grid[1] > 1 for launch in plan.launches)
         (found,) = run(device, ("folded sort", way), lambda _, plan=plan: plan, (tensor,))  # type: ignore[misc]
