@@ -193,7 +193,7 @@ def test_a_hundred_forward_passes_keep_memory_and_create_nothing(model, referenc
         assert usage is not None
         return made, usage.reserved_bytes
 
-    for _ in range(10):
+    for _ in range(65):  # the 64th submission of a device sets a fence, which keeps a buffer and so changes their order
         net(ids, mask).numpy()
     gc.collect()
     before, memory = state(), resident_bytes()
