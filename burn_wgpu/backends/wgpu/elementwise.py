@@ -25,7 +25,8 @@ INT_FILES = ("elementwise/int",)
 BOOL_FILES = ("elementwise/bool",)
 HALF_FILES = ("lib/exp_half",)
 BITS_FILE = "elementwise/f64"
-_DIVIDES = ("int_div", "int_remainder", "int_floor_divide", "int_powi")
+_DIVIDES = ("int_div", "int_remainder", "int_floor_divide")
+_FAULTS = (*_DIVIDES, "int_powi")
 
 
 def function_files(value: str) -> tuple[str, ...]:
@@ -52,7 +53,7 @@ def function_of(declared: Elementwise, dtype: DType) -> Function:
     result = "bool" if declared.result == "bool" else value
     consts = (("BITS", 8 * dtype.size_bytes),) if dtype.is_int else ()
     # A number as divisor was looked at before.
-    fault = f"{declared.wgsl}_fault" if declared.wgsl in _DIVIDES and not declared.scalars else ""
+    fault = f"{declared.wgsl}_fault" if declared.wgsl in _FAULTS and not declared.scalars else ""
     files = function_files(value)
     if dtype is F16 or dtype is BF16:
         files += HALF_FILES
@@ -140,7 +141,7 @@ def _general(declared: Elementwise) -> Callable[..., Any]:
         scalar_dtype = declared.scalar_dtype(main.dtype) if m else main.dtype
         scalars = tuple(as_scalar(s, scalar_dtype) for s in arguments[n : n + m])
         out_dtype: DType = arguments[n + m] if to_bool else main.dtype
-        if scalars == (0,) and declared.wgsl in _DIVIDES[:3]:
+        if scalars == (0,) and declared.wgsl in _DIVIDES:
             raise DivisionByZero(f"{name}: the divisor is 0; an integer cannot be divided by it")
         device = main.device
         dtype = main.dtype
